@@ -1,0 +1,33 @@
+"""Bayesian optimization that knows its box.
+
+Names are loaded when they are first used, so that ``import betabo`` is quick.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from betabo.kernels import BetaKernel, BetaMaternKernel, beta_covariance, beta_matern_covariance
+
+__version__ = "0.1.0"
+
+_HOME = {
+    "BetaKernel": "betabo.kernels",
+    "BetaMaternKernel": "betabo.kernels",
+    "beta_covariance": "betabo.kernels",
+    "beta_matern_covariance": "betabo.kernels",
+}
+
+__all__ = ["BetaKernel", "BetaMaternKernel", "__version__", "beta_covariance", "beta_matern_covariance"]
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOME:
+        raise AttributeError(f"module 'betabo' has no attribute {name!r}")
+    return getattr(import_module(_HOME[name]), name)
+
+
+def __dir__() -> list[str]:
+    return __all__

@@ -1,0 +1,248 @@
+"""What the kernels of the unit cube share: checked inputs, the boundary weight, the bandwidth, the method."""
+
+from __future__ import annotations
+
+import math
+from abc import abstractmethod
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import Any, Literal
+
+import torch
+from gpytorch.constraints import GreaterThan, Interval
+from gpytorch.kernels import Kernel
+from gpytorch.priors import GammaPrior, Prior
+from torch import Tensor
+
+from betabo.kernels.distance import METHODS, Method
+from betabo.kernels.matmul import Workspace
+from betabo.kernels.special import boundary_excess
+
+# How far outside [0, 1] a coordinate may lie and still count as rounding of a bound.
+_ROUNDING = {torch.float64: 1e-9, torch.float32: 1e-5}
+
+BoundaryWeight = float | Literal["learned"]
+
+
+class BoxKernel(Kernel):  # type: ignore[misc]
+    r"""Base class of covariance functions on the unit cube :math:`[0, 1]^d`.
+
+    It owns the `bandwidth` and the `boundary_weight`, checks that points lie in the cube, and remembers the features of
+    points that do not change. Subclasses give the covariance of checked points in `_covariance`.
+
+    Args:
+        bandwidth_dims: Number of bandwidths.
+        boundary_weight: A number in [0, 1], or `"learned"`.
+        boundary_weight_prior: Prior of a learned boundary weight. The default is exponential with mean 0.1, which pulls
+            towards 0 unless the data speak for the boundary; `UniformPrior(0, 1)` switches it off.
+        bandwidth_prior: Prior of the bandwidths.
+        bandwidth_constraint: Constraint of the bandwidths, at least 1e-4 by default.
+        method: `"auto"`, `"matmul"` or `"lgamma"`, see `betabo.kernels.distance`.
+        tolerance: Absolute error of the squared distance with which `"auto"` accepts the matmul form.
+        kwargs: Passed to `gpytorch.kernels.Kernel`.
+    """
+
+    def __init__(
+        self,
+        *,
+        bandwidth_dims: int,
+        boundary_weight: BoundaryWeight,
+        boundary_weight_prior: Prior | None = None,
+        bandwidth_prior: Prior | None = None,
+        bandwidth_constraint: Interval | None = None,
+        method: Method = "auto",
+        tolerance: float = 5e-10,
+        **kwargs: Any,
+    ) -> None:
+        if method not in METHODS:
+            raise ValueError(f"method is {method!r}, expected one of {', '.join(map(repr, METHODS))}.")
+        if not tolerance > 0:
+            raise ValueError(f"tolerance is {tolerance!r}, expected a positive number such as 1e-10.")
+        super().__init__(**kwargs)
+        self.method: Method = method
+        self.tolerance = tolerance
+        self._workspace = Workspace()
+
+        self.register_parameter("raw_bandwidth", torch.nn.Parameter(torch.zeros(*self.batch_shape, 1, bandwidth_dims)))
+        self.register_constraint(
+            "raw_bandwidth", GreaterThan(1e-4) if bandwidth_constraint is None else bandwidth_constraint
+        )
+        register_prior(self, "bandwidth", bandwidth_prior)
+
+        weight_shape = (*self.batch_shape, 1, 1)
+        self.learns_boundary_weight = boundary_weight == "learned"
+        if self.learns_boundary_weight:
+            self.register_parameter("raw_boundary_weight", torch.nn.Parameter(torch.zeros(weight_shape)))
+            self.register_constraint("raw_boundary_weight", Interval(0.0, 1.0))
+            register_prior(
+                self,
+                "boundary_weight",
+                GammaPrior(1.0, 10.0) if boundary_weight_prior is None else boundary_weight_prior,
+            )
+            self.boundary_weight = 0.1
+        else:
+            if boundary_weight_prior is not None:
+                raise ValueError(
+                    "boundary_weight_prior is given but boundary_weight is fixed; use boundary_weight='learned'."
+                )
+            self.register_buffer("fixed_boundary_weight", torch.zeros(weight_shape))
+            self.boundary_weight = _number(boundary_weight)
+
+    fixed_boundary_weight: Tensor
+
+    @property
+    def is_stationary(self) -> bool:
+        """False: these kernels know where in the box a point lies."""
+        return False
+
+    @property
+    def bandwidth(self) -> Tensor:
+        """Bandwidths `h`, `... x 1 x d` (or `... x 1 x 1` when one is shared)."""
+        value: Tensor = self.raw_bandwidth_constraint.transform(self.raw_bandwidth)
+        return value
+
+    @bandwidth.setter
+    def bandwidth(self, value: Tensor | float | Sequence[float]) -> None:
+        target = as_parameter(value, self.raw_bandwidth, "bandwidth")
+        if not bool((target > 0).all()) or not bool(target.isfinite().all()):
+            raise ValueError(f"bandwidth is {_show(target)}, expected finite numbers > 0.")
+        constraint = self.raw_bandwidth_constraint
+        if not constraint.check(target):
+            raise ValueError(f"bandwidth is {_show(target)}, outside the kernel's constraint {constraint}.")
+        self.initialize(raw_bandwidth=constraint.inverse_transform(target))
+
+    @property
+    def boundary_weight(self) -> Tensor:
+        """Boundary weight `w` in [0, 1], `... x 1 x 1`, learned or fixed."""
+        if not self.learns_boundary_weight:
+            return self.fixed_boundary_weight
+        value: Tensor = self.raw_boundary_weight_constraint.transform(self.raw_boundary_weight)
+        return value
+
+    @boundary_weight.setter
+    def boundary_weight(self, value: Tensor | float) -> None:
+        like = self.raw_boundary_weight if self.learns_boundary_weight else self.fixed_boundary_weight
+        target = as_parameter(value, like, "boundary_weight")
+        if not bool(((target >= 0) & (target <= 1)).all()):
+            raise ValueError(f"boundary_weight is {_show(target)}, expected a number in [0, 1] or 'learned'.")
+        if self.learns_boundary_weight:
+            inside = target.clamp(1e-6, 1 - 1e-6)  # the ends lie at infinity in the raw parameter
+            self.initialize(raw_boundary_weight=self.raw_boundary_weight_constraint.inverse_transform(inside))
+        else:
+            self.fixed_boundary_weight = target.clone()
+
+    def forward(self, x1: Tensor, x2: Tensor, diag: bool = False, last_dim_is_batch: bool = False, **_: Any) -> Tensor:
+        """Covariance of the points `x1`, `... x n x d`, and `x2`, `... x m x d`, of the unit cube."""
+        if last_dim_is_batch:
+            raise NotImplementedError(
+                f"{type(self).__name__} does not support last_dim_is_batch; use batch_shape instead."
+            )
+        same = x1 is x2
+        x1 = self.check_points(x1)
+        x2 = x1 if same else self.check_points(x2)
+        log_scale1 = self.log_scale(x1)
+        log_scale2 = log_scale1 if same else self.log_scale(x2)
+        if diag:
+            return self._diagonal(x1, x2, log_scale1, log_scale2)
+        return self._covariance(x1, x2, log_scale1, log_scale2)
+
+    @abstractmethod
+    def geometry(self) -> tuple[Tensor, Tensor]:
+        r"""Bandwidths and weights in :math:`r^2 = \sum_i w_i \rho_{h_i}^2`, each `... x 1 x d` or `... x 1 x 1`."""
+
+    @abstractmethod
+    def _covariance(self, x1: Tensor, x2: Tensor, log_scale1: Tensor | None, log_scale2: Tensor | None) -> Tensor:
+        """Covariance matrix; the log scales, `... x n x 1`, are the logs of factors of each point."""
+
+    @abstractmethod
+    def _diagonal(self, x1: Tensor, x2: Tensor, log_scale1: Tensor | None, log_scale2: Tensor | None) -> Tensor:
+        """Covariance of the i-th point of `x1` with the i-th of `x2`, `... x n`."""
+
+    def log_scale(self, x: Tensor) -> Tensor | None:
+        """Log of the factor that the boundary weight gives each point, or None where the weight is fixed at zero."""
+        if not self.learns_boundary_weight and not bool(self.fixed_boundary_weight.any()):
+            return None
+        excess = boundary_excess(x.double(), self.bandwidth.double()).sum(dim=-1, keepdim=True)
+        log_scale = (0.5 * self.boundary_weight * excess).to(x.dtype)
+        largest = 2 * log_scale.detach().max().item() if log_scale.numel() else 0.0
+        if largest > math.log(torch.finfo(x.dtype).max):
+            raise OverflowError(
+                f"the prior variance at the boundary is exp({largest:.0f}) times that at the centre, "
+                f"too large for {x.dtype}; use torch.float64, a smaller boundary_weight or larger bandwidths."
+            )
+        return log_scale
+
+    def check_points(self, x: Tensor) -> Tensor:
+        """Refuse what is not a point of the unit cube; move rounding errors back onto the bounds."""
+        if x.dtype not in _ROUNDING:
+            raise TypeError(
+                f"points have dtype {x.dtype}, expected torch.float64 or torch.float32: convert them with x.double()."
+            )
+        if self.ard_num_dims is not None and x.shape[-1] != self.ard_num_dims:
+            raise ValueError(
+                f"points have {x.shape[-1]} coordinates, expected {self.ard_num_dims} (the kernel's ard_num_dims)."
+            )
+        if x.numel() == 0:
+            return x
+        low, high = (bound.item() for bound in torch.aminmax(x.detach()))
+        if low >= 0 and high <= 1:
+            return x
+        slack = _ROUNDING[x.dtype]
+        if not (low >= -slack and high <= 1 + slack):
+            found = "NaN" if math.isnan(low + high) else f"values from {low:g} to {high:g}"
+            raise ValueError(
+                f"points contain {found}, expected coordinates in [0, 1]: "
+                "scale them with the bounds of the search space, "
+                "for example input_transform=Normalize(d, bounds=bounds)."
+            )
+        return x + (x.clamp(0, 1) - x).detach()  # the gradient passes as if x lay on the bound
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**super().__getstate__(), "_workspace": Workspace()}
+
+
+def register_prior(
+    kernel: Kernel, name: str, prior: Prior | None, setter: Callable[[Any, Tensor], None] | None = None
+) -> None:
+    """Put a prior on the attribute `name`, with closures that read it and set it.
+
+    `fit_gpytorch_mll` restarts from draws of the priors, through the setting closure. The default one moves a draw
+    outside the attribute's constraint to the nearest admissible value.
+    """
+    if prior is None:
+        return
+    if not isinstance(prior, Prior):
+        raise TypeError(f"{name}_prior is a {type(prior).__name__}, expected a gpytorch.priors.Prior.")
+    kernel.register_prior(f"{name}_prior", prior, partial(_read, name), setter or partial(_set_within_constraint, name))
+
+
+def _read(name: str, kernel: Kernel) -> Tensor:
+    value: Tensor = getattr(kernel, name)
+    return value
+
+
+def _set_within_constraint(name: str, kernel: Kernel, value: Tensor) -> None:
+    constraint = getattr(kernel, f"raw_{name}_constraint")
+    setattr(kernel, name, value.clamp(constraint.lower_bound, constraint.upper_bound))
+
+
+def as_parameter(value: Tensor | float | Sequence[float], like: Tensor, name: str) -> Tensor:
+    """`value` in the dtype, device and shape of the parameter `like`."""
+    tensor = torch.as_tensor(value).to(like)
+    try:
+        return tensor.expand_as(like)
+    except RuntimeError:
+        raise ValueError(
+            f"{name} has shape {tuple(tensor.shape)}, expected a number or a shape that expands to {tuple(like.shape)}."
+        ) from None
+
+
+def _number(boundary_weight: object) -> float:
+    if isinstance(boundary_weight, (int, float)) and not isinstance(boundary_weight, bool):
+        return float(boundary_weight)
+    raise ValueError(f"boundary_weight is {boundary_weight!r}, expected a number in [0, 1] or 'learned'.")
+
+
+def _show(value: Tensor) -> str:
+    values = value.detach().flatten().tolist()
+    return f"{values[0]:g}" if len(set(values)) == 1 else f"[{', '.join(f'{v:g}' for v in values)}]"

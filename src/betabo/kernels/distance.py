@@ -1,0 +1,106 @@
+r"""Weighted sums of squared Beta distances between two sets of points, by either of two methods.
+
+.. math:: r^2(x, x') = \sum_{i=1}^d w_i\, \rho_{h_i}^2(x_i, x'_i)
+
+`"lgamma"` sums the definition coordinate by coordinate (`betabo.kernels.direct`); `"matmul"` is one matrix product of
+Chebyshev features (`betabo.kernels.matmul`). Both need memory of the order of the result, whatever the dimension.
+"""
+
+from __future__ import annotations
+
+from typing import Literal, get_args
+
+import torch
+from torch import Tensor
+
+from betabo.kernels.chebyshev import choose_degrees, merge_degrees
+from betabo.kernels.direct import DirectForm
+from betabo.kernels.matmul import Workspace, matmul_form
+from betabo.kernels.special import beta_sq_distance
+
+Method = Literal["auto", "matmul", "lgamma"]
+METHODS: tuple[str, ...] = get_args(Method)
+
+# Costs in nanoseconds behind the automatic choice, measured in float64 on two CPU cores. The direct form: what does not
+# depend on the sizes, and a pair and coordinate without and with gradients. The matmul form: what does not depend on
+# the sizes, a multiply-add of the matrix product, and a feature of a point that is not known yet.
+_DIRECT_FIXED, _PAIR, _PAIR_WITH_GRADIENT = 4e5, 30.0, 200.0
+_MATMUL_FIXED, _MULTIPLY, _FEATURE = 6e5, 0.03, 5.0
+
+
+def sq_distance(
+    x1: Tensor,
+    x2: Tensor,
+    bandwidth: Tensor,
+    weight: Tensor,
+    *,
+    method: Method = "auto",
+    tolerance: float = 5e-10,
+    sharp: bool = False,
+    workspace: Workspace | None = None,
+) -> Tensor:
+    r"""The weighted sum of squared Beta distances :math:`r^2(x, x')` for all pairs of points.
+
+    Args:
+        x1: Points in the unit cube, `... x n x d`.
+        x2: Points in the unit cube, `... x m x d`.
+        bandwidth: Bandwidths, `... x 1 x d` (or `... x 1 x 1`).
+        weight: Factors of the coordinates' squared distances, `... x 1 x d` (or `... x 1 x 1`).
+        method: `"matmul"`, `"lgamma"`, or `"auto"` for the cheaper one that is accurate enough.
+        tolerance: Largest absolute error of :math:`r^2` with which the matmul form is accepted.
+        sharp: Whether :math:`r` itself, and not only its square, must be accurate near zero, as for a profile with a
+            kink there. The closest pairs of the matmul form are then replaced by the direct form.
+        workspace: What the matmul form keeps between calls.
+
+    Returns:
+        Matrix, `... x n x m`. Its diagonal is zero exactly when `x1` equals `x2`. Elsewhere rounding may leave values
+        slightly below zero.
+    """
+    workspace = Workspace() if workspace is None else workspace
+    if x1 is x2:  # the gradients with respect to the first and the second argument are kept apart
+        x1, x2 = x1.view_as(x1), x2.view_as(x2)
+    bandwidth, weight = (t.double().expand(*t.shape[:-1], x1.shape[-1]) for t in (bandwidth, weight))
+    tolerance = max(tolerance / 10 if sharp else tolerance, 8 * torch.finfo(x1.dtype).eps)
+    degrees = None if method == "lgamma" else choose_degrees(bandwidth, weight, tolerance)
+    if degrees is None and method == "matmul":
+        raise ValueError(
+            f"method='matmul' cannot reach the tolerance {tolerance:g} at the bandwidth {bandwidth.min().item():g}; "
+            "use method='auto' or 'lgamma', or a larger bandwidth or tolerance."
+        )
+    batch = torch.broadcast_shapes(x1.shape[:-2], x2.shape[:-2], bandwidth.shape[:-2], weight.shape[:-2])
+    pairs = batch.numel() * x1.shape[-2] * x2.shape[-2]
+    known = 0 if degrees is None else workspace.known_rows(x2)
+    if degrees is not None and method == "auto":
+        differentiated = torch.is_grad_enabled() and any(t.requires_grad for t in (x1, x2, bandwidth, weight))
+        direct_cost = _DIRECT_FIXED + (_PAIR_WITH_GRADIENT if differentiated else _PAIR) * pairs * len(degrees)
+        new_points = x1.shape[:-1].numel() + x2.shape[:-2].numel() * (x2.shape[-2] - known)
+        matmul_cost = _MATMUL_FIXED + sum(degrees) * (_FEATURE * new_points + _MULTIPLY * pairs)
+        degrees = degrees if matmul_cost < direct_cost else None
+    if degrees is None:
+        direct: Tensor = DirectForm.apply(x1, x2, bandwidth, weight)  # type: ignore[no-untyped-call]
+        return direct
+
+    degrees = merge_degrees(degrees, pairs)
+    # GPyTorch asks for the covariance of query points with the training points followed by the query points.
+    split = 0 < known < x2.shape[-2] and x1.shape[-2] < known
+    parts = x2.split([known, x2.shape[-2] - known], dim=-2) if split else (x2,)
+    blocks = [matmul_form(x1, part, bandwidth, weight, degrees, workspace, _same(x1, part)) for part in parts]
+    result = blocks[0] if len(blocks) == 1 else torch.cat(blocks, dim=-1)
+    return _sharpened(result, x1, x2, bandwidth, weight, tolerance) if sharp else result
+
+
+def _same(x1: Tensor, x2: Tensor) -> bool:
+    return x1.shape == x2.shape and torch.equal(x1, x2)
+
+
+def _sharpened(result: Tensor, x1: Tensor, x2: Tensor, bandwidth: Tensor, weight: Tensor, tolerance: float) -> Tensor:
+    """Replace the entries whose square root the absolute error `tolerance` would spoil."""
+    precision = 2e-9 if result.dtype == torch.float64 else 2e-4  # aimed at, of the distance itself
+    close = result.detach().abs() < (tolerance / precision) ** 2
+    where = close.nonzero(as_tuple=True)
+    batch, row, column = where[:-2], where[-2], where[-1]
+    shape = result.shape[:-2]
+    points1, points2 = (x.expand(*shape, *x.shape[-2:]).double() for x in (x1, x2))
+    h, w = (t.expand(*shape, 1, t.shape[-1])[(*batch, torch.zeros_like(row))] for t in (bandwidth, weight))
+    exact = beta_sq_distance(points1[(*batch, row)], points2[(*batch, column)], h) * w
+    return result.masked_scatter(close, exact.sum(dim=-1).to(result.dtype))

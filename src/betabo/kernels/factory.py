@@ -1,0 +1,108 @@
+r"""Kernels paired with the priors that suit Bayesian optimization in `d` dimensions.
+
+The length scales get BoTorch's dimension-scaled prior, log-normal with a median that grows like :math:`\sqrt d`
+(Hvarfner et al., ICML 2024): the functions that the prior expects then do not become more complex with the dimension.
+The Beta kernel has bandwidths instead; the same prior is put on the length scale that each has at the centre.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import torch
+from gpytorch.constraints import GreaterThan
+from gpytorch.kernels import ScaleKernel
+from gpytorch.priors import LogNormalPrior
+from torch import Size
+
+from betabo.kernels.beta import BetaKernel
+from betabo.kernels.beta_matern import BetaMaternKernel
+from betabo.kernels.box import BoundaryWeight, BoxKernel
+from betabo.kernels.special import bandwidth_of_lengthscale
+
+SHORTEST_LENGTHSCALE = 0.025
+"""Lower bound of the length scales, for numerical stability; BoTorch's value."""
+
+_SMALLEST_BANDWIDTH = 0.05  # of the Beta-Matern geometry: below it hardly changes, being that of arcsin sqrt(x)
+
+
+def beta_covariance(
+    ard_num_dims: int,
+    boundary_weight: BoundaryWeight = "learned",
+    batch_shape: Size | None = None,
+    **kwargs: Any,
+) -> ScaleKernel:
+    """A `BetaKernel` with dimension-scaled priors and an output scale.
+
+    Args:
+        ard_num_dims: Number of coordinates `d`.
+        boundary_weight: A number in [0, 1], or `"learned"`.
+        batch_shape: Batch shape of all parameters.
+        kwargs: Passed on to `BetaKernel`.
+
+    Returns:
+        The kernel in a `ScaleKernel`, ready for standardized outputs.
+    """
+    prior = _dimension_scaled_prior(ard_num_dims)
+    shortest, typical = bandwidth_of_lengthscale(torch.tensor([SHORTEST_LENGTHSCALE, float(prior.mode)])).tolist()
+    kernel = BetaKernel(
+        ard_num_dims=ard_num_dims,
+        boundary_weight=boundary_weight,
+        batch_shape=batch_shape,
+        central_lengthscale_prior=prior,
+        bandwidth_constraint=GreaterThan(shortest, transform=None, initial_value=typical),
+        **kwargs,
+    )
+    return _with_output_scale(kernel)
+
+
+def beta_matern_covariance(
+    ard_num_dims: int,
+    nu: float = 2.5,
+    boundary_weight: BoundaryWeight = 0.0,
+    batch_shape: Size | None = None,
+    **kwargs: Any,
+) -> ScaleKernel:
+    """A `BetaMaternKernel` with dimension-scaled priors and an output scale.
+
+    The shared bandwidth gets a log-normal prior with median 1, where the geometry is mildly bent.
+
+    Args:
+        ard_num_dims: Number of coordinates `d`.
+        nu: Roughness: 0.5, 1.5, 2.5 or `math.inf`.
+        boundary_weight: A number in [0, 1], or `"learned"`.
+        batch_shape: Batch shape of all parameters.
+        kwargs: Passed on to `BetaMaternKernel`.
+
+    Returns:
+        The kernel in a `ScaleKernel`, ready for standardized outputs.
+    """
+    prior = _dimension_scaled_prior(ard_num_dims)
+    kernel = BetaMaternKernel(
+        nu=nu,
+        ard_num_dims=ard_num_dims,
+        boundary_weight=boundary_weight,
+        batch_shape=batch_shape,
+        lengthscale_prior=prior,
+        lengthscale_constraint=GreaterThan(SHORTEST_LENGTHSCALE, transform=None, initial_value=prior.mode),
+        bandwidth_prior=LogNormalPrior(0.0, 1.0),
+        bandwidth_constraint=GreaterThan(_SMALLEST_BANDWIDTH, transform=None, initial_value=1.0),
+        **kwargs,
+    )
+    return _with_output_scale(kernel)
+
+
+def _dimension_scaled_prior(dims: int) -> LogNormalPrior:
+    if dims < 1:
+        raise ValueError(f"ard_num_dims is {dims}, expected at least 1.")
+    return LogNormalPrior(loc=math.sqrt(2) + math.log(dims) / 2, scale=math.sqrt(3))
+
+
+def _with_output_scale(kernel: BoxKernel) -> ScaleKernel:
+    return ScaleKernel(
+        kernel,
+        batch_shape=kernel.batch_shape,
+        outputscale_prior=LogNormalPrior(0.0, 1.0),
+        outputscale_constraint=GreaterThan(1e-4, transform=None, initial_value=1.0),
+    )
