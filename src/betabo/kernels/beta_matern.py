@@ -24,8 +24,10 @@ class BetaMaternKernel(BoxKernel):
     The Beta kernel is infinitely divisible, so its exponent :math:`\rho_h^2` is a squared distance in a Hilbert space
     (see `BetaKernel`) and every radial kernel of it is valid. The length scales :math:`l_i` mean at the centre of the
     cube what they mean in `gpytorch.kernels.MaternKernel`. One more parameter, the shared `bandwidth` :math:`h`, says
-    how strongly the geometry bends towards the faces: :math:`h \to \infty` is the ordinary Matern kernel, and
-    :math:`h \to 0` is Matern in the coordinates :math:`\arcsin\sqrt{x_i}`.
+    how strongly the geometry bends towards the faces: :math:`h \to \infty` is the ordinary Matern kernel, and for
+    :math:`h \to 0` the squared distance of a coordinate becomes :math:`2 J(x_i, x'_i)/l_i^2`, with :math:`J` the
+    Jensen-Shannon divergence of two coins with probabilities :math:`x_i` and :math:`x'_i`; nearby points are then as
+    far apart as their :math:`\arcsin\sqrt{x_i}`.
 
     Args:
         nu: Roughness: 0.5, 1.5, 2.5, or `math.inf` for the RBF of the Beta distance.

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import math
 from abc import abstractmethod
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from functools import partial
 from typing import Any, Literal
 
@@ -85,9 +86,11 @@ class BoxKernel(Kernel):  # type: ignore[misc]
                 raise ValueError(
                     "boundary_weight_prior is given but boundary_weight is fixed; use boundary_weight='learned'."
                 )
-            self.register_buffer("fixed_boundary_weight", torch.zeros(weight_shape))
+            # In double precision whatever the default, so that a kernel moved to float64 has the number it was given.
+            self.register_buffer("fixed_boundary_weight", torch.zeros(weight_shape, dtype=torch.float64))
             self.boundary_weight = _number(boundary_weight)
 
+    active_dims: Tensor | None
     fixed_boundary_weight: Tensor
 
     @property
@@ -197,6 +200,29 @@ class BoxKernel(Kernel):  # type: ignore[misc]
             )
         return x + (x.clamp(0, 1) - x).detach()  # the gradient passes as if x lay on the bound
 
+    def __getitem__(self, index: Any) -> BoxKernel:
+        with self._active_dims_set_aside() as active_dims:
+            selected: BoxKernel = super().__getitem__(index)
+        selected.active_dims = active_dims
+        return selected
+
+    def expand_batch(self, *sizes: Any) -> BoxKernel:
+        """The same kernel with its parameters expanded to a larger batch shape."""
+        with self._active_dims_set_aside() as active_dims:
+            expanded: BoxKernel = super().expand_batch(*sizes)
+        expanded.active_dims = active_dims
+        return expanded
+
+    @contextmanager
+    def _active_dims_set_aside(self) -> Iterator[Tensor | None]:
+        """GPyTorch indexes and expands every buffer as if it had the batch shape; `active_dims` has not."""
+        active_dims = self.active_dims
+        self.active_dims = None
+        try:
+            yield active_dims
+        finally:
+            self.active_dims = active_dims
+
     def __getstate__(self) -> dict[str, Any]:
         return {**super().__getstate__(), "_workspace": Workspace()}
 
@@ -228,7 +254,7 @@ def _set_within_constraint(name: str, kernel: Kernel, value: Tensor) -> None:
 
 def as_parameter(value: Tensor | float | Sequence[float], like: Tensor, name: str) -> Tensor:
     """`value` in the dtype, device and shape of the parameter `like`."""
-    tensor = torch.as_tensor(value).to(like)
+    tensor = torch.as_tensor(value, dtype=like.dtype, device=like.device)
     try:
         return tensor.expand_as(like)
     except RuntimeError:

@@ -46,8 +46,8 @@ def error_bound(degree: npt.ArrayLike, bandwidth: npt.ArrayLike) -> npt.NDArray[
     :math:`\ln\Gamma(1 + z) = -\gamma z + \sum_k [z/k - \ln(1 + z/k)]`, and the Chebyshev coefficients of a logarithm
     are known in closed form: :math:`2 r^{-i}/i`, with `r` the ellipse parameter of its singularity. The tail of
     that series at the worst corner of the square, counted for both log-gammas, both arguments and the four places
-    where `g` enters :math:`\rho^2`, gives the truncation error; the singularities beyond the first are covered by the constant.
-    Rounding adds a few units in the last place of the largest value of :math:`g`, once for each polynomial.
+    where `g` enters :math:`\rho^2`, gives the truncation error; the singularities beyond the first are covered by the
+    constant. Rounding adds a few units in the last place of the largest value of :math:`g`, once for each polynomial.
     """
     degree = np.asarray(degree, dtype=np.float64)
     bandwidth = np.asarray(bandwidth, dtype=np.float64)

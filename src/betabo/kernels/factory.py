@@ -24,7 +24,7 @@ from betabo.kernels.special import bandwidth_of_lengthscale
 SHORTEST_LENGTHSCALE = 0.025
 """Lower bound of the length scales, for numerical stability; BoTorch's value."""
 
-_SMALLEST_BANDWIDTH = 0.05  # of the Beta-Matern geometry: below it hardly changes, being that of arcsin sqrt(x)
+_SMALLEST_BANDWIDTH = 0.05  # of the Beta-Matern geometry, which is close to its limit for small bandwidths there
 
 
 def beta_covariance(

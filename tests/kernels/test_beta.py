@@ -1,0 +1,422 @@
+"""The Beta kernel against 50-digit arithmetic, quadrature, and its stated properties."""
+
+from __future__ import annotations
+
+import copy
+import itertools
+import math
+import pickle
+from unittest import TestCase
+
+import pytest
+import torch
+from gpytorch.constraints import GreaterThan
+from gpytorch.kernels import RBFKernel, ScaleKernel
+from gpytorch.priors import GammaPrior, LogNormalPrior, UniformPrior
+from gpytorch.test.base_kernel_test_case import BaseKernelTestCase
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy import integrate, stats
+from torch import Tensor
+
+import oracles
+from betabo import BetaKernel
+from betabo.kernels.special import log_diagonal_supremum
+from strategies import bandwidths, clouds, weights
+
+COORDINATES = [0.0, 1e-9, 0.2, 0.2 + 1e-7, 0.5, 0.85, 1 - 1e-6, 1.0]
+WEIGHTS = [0.0, 0.3, 1.0]
+METHODS = ["matmul", "lgamma"]
+
+
+def log_covariance(kernel: BetaKernel, x: Tensor, y: Tensor) -> Tensor:
+    return kernel(x, y).to_dense().log()
+
+
+def points(*rows: list[float]) -> Tensor:
+    return torch.tensor(rows, dtype=torch.float64)
+
+
+def make(h: float | list[float], w: float = 0.0, method: str = "auto", dims: int = 1) -> BetaKernel:
+    kernel = BetaKernel(ard_num_dims=dims, boundary_weight=w, method=method).double()
+    kernel.bandwidth = torch.tensor(h, dtype=torch.float64)
+    return kernel
+
+
+@pytest.mark.parametrize("w", WEIGHTS)
+@pytest.mark.parametrize("h", [1e-3, 1e-2, 0.1, 0.5, 1.5, 30.0, 1e3])
+def test_agrees_with_mpmath_in_one_dimension(h: float, w: float) -> None:
+    x = points(*[[c] for c in COORDINATES])
+    exact = [[float(oracles.log_beta_kernel([a], [b], [h], w)) for b in COORDINATES] for a in COORDINATES]
+    for method in METHODS if h >= 0.01 else ["lgamma"]:
+        # The logarithm of a covariance below the smallest number is infinite; those entries have no log to compare.
+        found = log_covariance(make(h, w, method), x, x)
+        comparable = torch.tensor(exact) > -700
+        error = (found - torch.tensor(exact, dtype=torch.float64))[comparable].abs().max()
+        assert error < 1e-10, method
+
+
+@pytest.mark.parametrize("dims", [2, 20, 200])
+@pytest.mark.parametrize("method", ["auto", "lgamma"])
+def test_agrees_with_mpmath_in_many_dimensions(dims: int, method: str) -> None:
+    generator = torch.Generator().manual_seed(dims)
+    x = torch.rand(4, dims, generator=generator, dtype=torch.float64)
+    x[0] = torch.randint(2, (dims,), generator=generator)  # a vertex
+    x[1, ::2] = x[2, ::2]
+    x[3] = (x[2] + 1e-8).clamp(0, 1)
+    h = 10 ** (3 * torch.rand(dims, generator=generator, dtype=torch.float64) - 1)
+    kernel = make(h.tolist(), 0.4, method, dims)
+    found = log_covariance(kernel, x, x)
+    for i, j in itertools.product(range(4), repeat=2):
+        exact = oracles.log_beta_kernel(x[i].tolist(), x[j].tolist(), kernel.bandwidth[0].tolist(), 0.4)
+        assert abs(found[i, j].item() - float(exact)) < 1e-9
+
+
+@pytest.mark.parametrize("h", [0.1, 0.25, 0.75, 1.5])
+def test_paper_form_is_the_inner_product_of_two_beta_densities(h: float) -> None:
+    kernel = make(h, 1.0)
+
+    def inner_product(x: float, y: float) -> float:
+        densities = [stats.beta(1 + z / h, 1 + (1 - z) / h).pdf for z in (x, y)]
+        value, _ = integrate.quad(lambda s: densities[0](s) * densities[1](s), 0, 1, epsabs=1e-13, epsrel=1e-12)
+        return float(value)
+
+    centre = inner_product(0.5, 0.5)
+    for x, y in itertools.combinations_with_replacement([0.0, 0.1, 0.5, 0.8, 1.0], 2):
+        found = kernel(points([x]), points([y])).to_dense().item()
+        assert found == pytest.approx(inner_product(x, y) / centre, rel=1e-8)
+
+
+@pytest.mark.parametrize("w", [0.0, 0.5])
+@pytest.mark.parametrize("dims", [1, 5, 30])
+@pytest.mark.parametrize("scale", [0.05, 0.3, 2.0, 50.0])
+def test_both_methods_agree_wherever_matmul_is_allowed(scale: float, dims: int, w: float) -> None:
+    x, y = torch.rand(30, dims, dtype=torch.float64), torch.rand(40, dims, dtype=torch.float64)
+    x[:5] = x[:5].round()
+    y[:3] = x[:3]
+    h = (scale * (1 + torch.rand(dims, dtype=torch.float64))).tolist()
+    exponents = []
+    for method in METHODS:
+        kernel = make(h, w, method, dims)
+        exponents.append(log_covariance(kernel, x, y))
+    both = (exponents[0] > -600) & (exponents[1] > -600)
+    assert both.any()
+    assert (exponents[0] - exponents[1])[both].abs().max() < 1e-9
+
+
+@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("same", [False, True])
+def test_gradients_in_points_bandwidths_and_weight(method: str, same: bool) -> None:
+    kernel = BetaKernel(ard_num_dims=2, method=method).double()
+    x = (0.1 + 0.8 * torch.rand(4, 2, dtype=torch.float64)).requires_grad_()
+    y = (0.1 + 0.8 * torch.rand(3, 2, dtype=torch.float64)).requires_grad_()
+    h = torch.tensor([[0.3, 1.7]], dtype=torch.float64)
+    w = torch.tensor([[0.4]], dtype=torch.float64)
+    raw = {
+        "raw_bandwidth": kernel.raw_bandwidth_constraint.inverse_transform(h),
+        "raw_boundary_weight": kernel.raw_boundary_weight_constraint.inverse_transform(w),
+    }
+
+    class Evaluated(torch.nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.kernel = kernel
+
+        def forward(self, x: Tensor, y: Tensor) -> Tensor:
+            return self.kernel.forward(x, x if same else y)
+
+    def covariance(x: Tensor, y: Tensor, raw_bandwidth: Tensor, raw_weight: Tensor) -> Tensor:
+        parameters = {"kernel.raw_bandwidth": raw_bandwidth, "kernel.raw_boundary_weight": raw_weight}
+        return torch.func.functional_call(Evaluated(), parameters, (x, y))
+
+    inputs = (x, y, *(value.clone().requires_grad_() for value in raw.values()))
+    options = {"check_undefined_grad": False}
+    assert torch.autograd.gradcheck(covariance, inputs, **options)
+    assert torch.autograd.gradgradcheck(covariance, inputs, **options)
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_gradient_on_a_face_agrees_with_mpmath(method: str) -> None:
+    kernel = make(0.3, 1.0, method)
+    for corner in (0.0, 1.0):
+        x = points([corner]).requires_grad_()
+        kernel(x, points([0.3])).to_dense().log().sum().backward()
+        slope = oracles.mp.diff(lambda z: oracles.log_beta_kernel([z], [0.3], [0.3], 1.0), corner)
+        assert x.grad is not None
+        assert x.grad.item() == pytest.approx(float(slope), rel=1e-8)
+
+
+@given(clouds(), bandwidths, weights)
+def test_is_symmetric_positive_semidefinite_and_finite(x: Tensor, h: float, w: float) -> None:
+    kernel = make([h] * x.shape[-1], w, dims=x.shape[-1])
+    covariance = kernel(x, x.clone()).to_dense()
+    assert covariance.isfinite().all()
+    torch.testing.assert_close(covariance, covariance.mT, rtol=1e-11, atol=0)
+    eigenvalues = torch.linalg.eigvalsh(covariance)
+    assert eigenvalues[0] > -1e-9 * eigenvalues[-1]
+
+
+@given(clouds(), bandwidths)
+def test_correlation_form_has_unit_diagonal(x: Tensor, h: float) -> None:
+    kernel = make([h] * x.shape[-1], 0.0, dims=x.shape[-1])
+    ones = torch.ones(len(x), dtype=torch.float64)
+    assert torch.equal(kernel(x).to_dense().diagonal(), ones)
+    assert torch.equal(kernel(x, diag=True), ones)
+    assert kernel(x).to_dense().max() <= 1 + 1e-12
+
+
+@given(clouds(), bandwidths)
+def test_paper_form_attains_its_supremum_at_the_vertices_and_its_infimum_at_the_centre(x: Tensor, h: float) -> None:
+    dims = x.shape[-1]
+    kernel = make([h] * dims, 1.0, dims=dims)
+    vertex, centre = torch.zeros(1, dims, dtype=torch.float64), torch.full((1, dims), 0.5, dtype=torch.float64)
+    at_centre = dims * float(oracles.log_paper_kernel([0.5], [0.5], [h]))
+    supremum = dims * log_diagonal_supremum(torch.tensor(h, dtype=torch.float64)).item() - at_centre
+    assert kernel(vertex, diag=True).log().item() == pytest.approx(supremum, rel=1e-9, abs=1e-10)
+    assert kernel(centre, diag=True).item() == pytest.approx(1, abs=1e-10)
+    diagonal = kernel(x, diag=True).log()
+    assert (diagonal <= supremum + 1e-10).all()
+    assert (diagonal >= -1e-10).all()
+
+
+@given(clouds(), bandwidths, weights, st.sampled_from(["auto", "lgamma"]))
+def test_gradients_are_finite_everywhere(x: Tensor, h: float, w: float, method: str) -> None:
+    dims = x.shape[-1]
+    kernel = BetaKernel(ard_num_dims=dims, method=method).double()
+    kernel.bandwidth, kernel.boundary_weight = h, w
+    x.requires_grad_()
+    kernel(x, x.detach().flip(0)).to_dense().sum().backward()
+    for tensor in (x, *kernel.parameters()):
+        assert tensor.grad is not None
+        assert tensor.grad.isfinite().all()
+
+
+def test_large_bandwidth_is_an_rbf_with_the_stated_lengthscale() -> None:
+    h = 200.0
+    rbf = RBFKernel().double()
+    rbf.lengthscale = math.sqrt(3) / math.pi * h
+    x = torch.rand(20, 1, dtype=torch.float64)
+    found, expected = make(h)(x).to_dense().log(), rbf(x).to_dense().log()
+    off_diagonal = expected < 0
+    assert ((found - expected) / expected)[off_diagonal].abs().max() < 0.02
+
+
+def test_small_bandwidth_is_an_rbf_in_arcsin_of_the_root() -> None:
+    h = 1e-3
+    x = torch.linspace(0.2, 0.8, 30, dtype=torch.float64).unsqueeze(-1)
+    y = x + 0.5 * math.sqrt(h)
+    angle = torch.arcsin(x.sqrt()) - torch.arcsin(y.sqrt())
+    expected = -angle.square() / h  # length scale sqrt(h / 2) in the angle, where x (1 - x) = sin^2 cos^2
+    found = make(h)(x, y).to_dense().diagonal().log()
+    assert ((found - expected.squeeze(-1)) / found).abs().max() < 0.02
+
+
+def test_central_lengthscale_is_what_it_says() -> None:
+    kernel = make([0.01, 1.0, 100.0], dims=3)
+    assert kernel.central_lengthscale[0].tolist() == pytest.approx([0.0709, 0.88, 55.5], rel=1e-2)
+    kernel.central_lengthscale = 0.3
+    step = 1e-5
+    for i in range(3):
+        x = torch.full((1, 3), 0.5, dtype=torch.float64)
+        y = x.clone()
+        y[0, i] += step
+        curvature = -2 * kernel(x, y).to_dense().log().item() / step**2
+        assert curvature**-0.5 == pytest.approx(0.3, rel=1e-4)
+
+
+class TestEcosystem(BaseKernelTestCase, TestCase):
+    """GPyTorch's own tests of a kernel, with data in the unit cube."""
+
+    def create_kernel_no_ard(self, **kwargs: object) -> BetaKernel:
+        return BetaKernel(**kwargs)
+
+    def create_kernel_ard(self, num_dims: int, **kwargs: object) -> BetaKernel:
+        return BetaKernel(ard_num_dims=num_dims, **kwargs)
+
+    def create_data_no_batch(self) -> Tensor:
+        return torch.rand(50, 10)
+
+    def create_data_single_batch(self) -> Tensor:
+        return torch.rand(2, 3, 2)
+
+    def create_data_double_batch(self) -> Tensor:
+        return torch.rand(3, 2, 50, 2)
+
+
+def test_batched_bandwidths_and_weights_act_member_by_member() -> None:
+    kernel = BetaKernel(ard_num_dims=3, batch_shape=torch.Size([2])).double()
+    kernel.bandwidth = torch.tensor([[[0.1, 0.5, 2.0]], [[3.0, 0.2, 0.7]]], dtype=torch.float64)
+    kernel.boundary_weight = torch.tensor([[[0.2]], [[0.9]]], dtype=torch.float64)
+    x, y = torch.rand(40, 3, dtype=torch.float64), torch.rand(5, 2, 30, 3, dtype=torch.float64)
+    whole = kernel(x, y).to_dense()
+    assert whole.shape == (5, 2, 40, 30)
+    for member in range(2):
+        torch.testing.assert_close(whole[:, member], kernel[member](x, y[:, member]).to_dense())
+
+
+def test_selected_batch_member_keeps_its_active_dims() -> None:
+    kernel = BetaKernel(ard_num_dims=2, batch_shape=torch.Size([3]), active_dims=(0, 2)).double()
+    kernel.bandwidth = torch.rand(3, 1, 2, dtype=torch.float64) + 0.1
+    x = torch.rand(6, 4, dtype=torch.float64)
+    torch.testing.assert_close(kernel[1](x).to_dense(), kernel(x).to_dense()[1])
+
+
+@pytest.mark.parametrize("duplicate", [copy.deepcopy, lambda kernel: pickle.loads(pickle.dumps(kernel))])
+def test_copies_are_equal_and_independent(duplicate: object) -> None:
+    kernel = BetaKernel(ard_num_dims=3, bandwidth_prior=LogNormalPrior(0.0, 1.0)).double()
+    kernel.bandwidth, kernel.boundary_weight = torch.tensor([0.2, 0.4, 0.8]), 0.3
+    x = torch.rand(50, 3, dtype=torch.float64)
+    before = kernel(x).to_dense()
+    other = duplicate(kernel)  # type: ignore[operator]
+    assert torch.equal(other(x).to_dense(), before)
+    other.bandwidth = 5.0
+    assert torch.equal(kernel(x).to_dense(), before)
+
+
+@pytest.mark.parametrize("weight", ["learned", 0.7])
+def test_state_dict_restores_everything(weight: float | str) -> None:
+    kernel = BetaKernel(ard_num_dims=2, boundary_weight=weight)
+    kernel.bandwidth, kernel.boundary_weight = torch.tensor([0.3, 0.9]), 0.6
+    other = BetaKernel(ard_num_dims=2, boundary_weight="learned" if weight == "learned" else 0.0)
+    other.load_state_dict(kernel.state_dict())
+    x = torch.rand(5, 2)
+    assert torch.equal(other(x).to_dense(), kernel(x).to_dense())
+
+
+def test_float32_is_accurate_for_its_type_and_keeps_it() -> None:
+    x = torch.rand(60, 10)
+    for h in (0.02, 0.5, 5.0):
+        single, double = make(h, 0.2, dims=10), make(h, 0.2, dims=10)
+        found = single.float()(x).to_dense()
+        assert found.dtype == torch.float32
+        expected = double(x.double()).to_dense()
+        assert (found - expected).abs().max() < 2e-5 * expected.max()
+
+
+def test_diagonal_of_two_different_sets() -> None:
+    kernel = make([0.3, 0.8], 0.5, dims=2)
+    x, y = torch.rand(2, 6, 2, dtype=torch.float64)
+    torch.testing.assert_close(kernel(x, y, diag=True), kernel(x, y).to_dense().diagonal())
+
+
+def test_boundary_weight_forms() -> None:
+    assert BetaKernel().learns_boundary_weight
+    assert isinstance(BetaKernel().boundary_weight_prior, GammaPrior)
+    assert not BetaKernel(boundary_weight=1.0).learns_boundary_weight
+    assert [name for name, _ in BetaKernel(boundary_weight=1).named_parameters()] == ["raw_bandwidth"]
+    assert BetaKernel(boundary_weight=1.0).boundary_weight.item() == 1
+
+
+def test_prior_of_the_boundary_weight_pulls_towards_zero() -> None:
+    kernel = BetaKernel()
+    ((_, _, prior, closure, _),) = kernel.named_priors()
+    kernel.boundary_weight = 0.8
+    (-prior.log_prob(closure(kernel)).sum()).backward()
+    assert kernel.raw_boundary_weight.grad.item() > 0
+
+
+def test_draws_from_priors_move_the_parameters_and_respect_constraints() -> None:
+    kernel = BetaKernel(
+        ard_num_dims=2,
+        bandwidth_prior=LogNormalPrior(-20.0, 1.0),
+        bandwidth_constraint=GreaterThan(0.05),
+        boundary_weight_prior=UniformPrior(2.0, 3.0),
+    )
+    kernel.sample_from_prior("bandwidth_prior")
+    kernel.sample_from_prior("boundary_weight_prior")
+    assert kernel.bandwidth.tolist() == [pytest.approx([0.05, 0.05])]
+    assert kernel.boundary_weight.item() == pytest.approx(1, abs=1e-5)
+    free = BetaKernel(ard_num_dims=2, central_lengthscale_prior=LogNormalPrior(1.0, 0.1))
+    before = free.bandwidth.clone()
+    free.sample_from_prior("central_lengthscale_prior")
+    assert not torch.equal(free.bandwidth, before)
+    assert 1.5 < free.central_lengthscale[0, 0].item() < 5
+
+
+def test_bandwidth_takes_numbers_and_tensors() -> None:
+    kernel = BetaKernel(ard_num_dims=3)
+    kernel.bandwidth = 0.5
+    assert kernel.bandwidth[0].tolist() == pytest.approx([0.5] * 3)
+    kernel.bandwidth = torch.tensor([0.1, 0.2, 0.3])
+    assert kernel.bandwidth[0].tolist() == pytest.approx([0.1, 0.2, 0.3])
+
+
+def test_is_not_stationary() -> None:
+    assert BetaKernel().is_stationary is False
+    assert ScaleKernel(BetaKernel()).is_stationary is False
+
+
+def test_rounding_is_clamped_and_keeps_its_gradient() -> None:
+    kernel = make(0.5, 1.0)
+    x = points([1 + 1e-12], [-1e-12]).requires_grad_()
+    on_bounds = points([1.0], [0.0])
+    torch.testing.assert_close(kernel(x).to_dense(), kernel(on_bounds).to_dense(), rtol=0, atol=0)
+    kernel(x, points([0.3])).to_dense().sum().backward()
+    assert x.grad is not None
+    assert (x.grad != 0).all()
+
+
+@pytest.mark.parametrize(
+    ("x", "error", "message"),
+    [
+        (torch.tensor([[0.5, -0.05]], dtype=torch.float64), ValueError, r"values from -0\.05 to 0\.5.*\[0, 1\]"),
+        (torch.tensor([[0.5, 1.2]]), ValueError, r"to 1\.2.*bounds of the search space"),
+        (torch.tensor([[0.5, math.nan]]), ValueError, "contain NaN"),
+        (torch.tensor([[0.5, math.inf]]), ValueError, "to inf"),
+        (torch.tensor([[0, 1]]), TypeError, r"torch\.int64.*x\.double\(\)"),
+        (torch.tensor([[0.5, 1.0]], dtype=torch.float16), TypeError, r"torch\.float16"),
+    ],
+)
+def test_points_outside_the_cube_are_refused(x: Tensor, error: type[Exception], message: str) -> None:
+    with pytest.raises(error, match=message):
+        BetaKernel(ard_num_dims=2)(x).to_dense()
+
+
+def test_wrong_number_of_coordinates_is_refused() -> None:
+    with pytest.raises(ValueError, match="3 coordinates, expected 2"):
+        BetaKernel(ard_num_dims=2).forward(torch.rand(4, 3), torch.rand(4, 3))
+
+
+@pytest.mark.parametrize("value", [0.0, -1.0, math.nan, math.inf])
+def test_impossible_bandwidths_are_refused(value: float) -> None:
+    with pytest.raises(ValueError, match=f"bandwidth is {value:g}, expected finite numbers > 0"):
+        BetaKernel().bandwidth = value
+
+
+def test_bandwidths_outside_the_constraint_or_of_the_wrong_shape_are_refused() -> None:
+    kernel = BetaKernel(ard_num_dims=2, bandwidth_constraint=GreaterThan(0.1))
+    with pytest.raises(ValueError, match=r"bandwidth is 0\.01, outside the kernel's constraint"):
+        kernel.bandwidth = 0.01
+    with pytest.raises(ValueError, match=r"shape \(3,\)"):
+        kernel.bandwidth = torch.ones(3)
+
+
+@pytest.mark.parametrize("value", [-0.1, 1.5, math.nan])
+def test_boundary_weights_outside_the_unit_interval_are_refused(value: float) -> None:
+    with pytest.raises(ValueError, match=r"boundary_weight is .*, expected a number in \[0, 1\]"):
+        BetaKernel(boundary_weight=value)
+    with pytest.raises(ValueError, match=r"expected a number in \[0, 1\]"):
+        BetaKernel().boundary_weight = value
+
+
+def test_other_bad_arguments_are_refused() -> None:
+    with pytest.raises(ValueError, match=r"method is 'fast', expected one of 'auto', 'matmul', 'lgamma'"):
+        BetaKernel(method="fast")  # type: ignore[arg-type]
+    with pytest.raises(ValueError, match="tolerance is 0"):
+        BetaKernel(tolerance=0)
+    with pytest.raises(ValueError, match="boundary_weight is 'auto'"):
+        BetaKernel(boundary_weight="auto")  # type: ignore[arg-type]
+    with pytest.raises(ValueError, match="boundary_weight is fixed"):
+        BetaKernel(boundary_weight=0.5, boundary_weight_prior=UniformPrior(0, 1))
+    with pytest.raises(TypeError, match=r"bandwidth_prior is a float, expected a gpytorch\.priors\.Prior"):
+        BetaKernel(bandwidth_prior=1.0)  # type: ignore[arg-type]
+    with pytest.raises(ValueError, match="method='matmul' cannot reach the tolerance"):
+        make(1e-3, method="matmul")(torch.rand(5, 1, dtype=torch.float64)).to_dense()
+
+
+def test_an_overflow_is_named_not_returned() -> None:
+    kernel = BetaKernel(ard_num_dims=100, boundary_weight=1.0)
+    kernel.bandwidth = 0.05
+    with pytest.raises(OverflowError, match=r"too large for torch\.float32; use torch\.float64"):
+        kernel(torch.zeros(1, 100)).to_dense()
+    assert kernel.double()(torch.zeros(1, 100, dtype=torch.float64)).to_dense().isfinite().all()

@@ -1,0 +1,101 @@
+from __future__ import annotations
+
+import mpmath as mp
+import numpy as np
+import pytest
+import torch
+from numpy.polynomial import chebyshev
+
+import oracles
+from betabo.kernels.chebyshev import (
+    DEGREES,
+    chebyshev_embedding,
+    chebyshev_features,
+    chebyshev_matrix,
+    chebyshev_slopes,
+    choose_degrees,
+    error_bound,
+    merge_degrees,
+)
+
+GRID = [0.0, 0.01, 0.2, 0.5, 0.77, 0.99, 1.0]
+
+
+def tensor(values: object) -> torch.Tensor:
+    return torch.tensor(values, dtype=torch.float64)
+
+
+def test_features_are_centred_chebyshev_polynomials() -> None:
+    x = torch.rand(7, 3, dtype=torch.float64)
+    vandermonde = chebyshev.chebvander(2 * x.numpy() - 1, 40)[..., 1:]
+    centre = chebyshev.chebvander(np.zeros(1), 40)[0, 1:]
+    features = chebyshev_features(x, 41)
+    np.testing.assert_allclose(features.numpy(), vandermonde - centre, atol=1e-12)
+
+
+def test_slopes_are_the_derivatives_of_the_features() -> None:
+    x = torch.rand(5, dtype=torch.float64, requires_grad=True)
+    features = chebyshev_features(x.unsqueeze(-1), 24).squeeze(-2)
+    by_autograd = torch.stack([torch.autograd.grad(f.sum(), x, retain_graph=True)[0] for f in features.T], dim=-1)
+    found = chebyshev_slopes(features.detach().unsqueeze(-2)).squeeze(-2)
+    torch.testing.assert_close(found, by_autograd, rtol=1e-9, atol=1e-9)
+
+
+@pytest.mark.parametrize("h", [0.01, 0.05, 0.2, 0.5, 1.0, 3.0, 30.0, 1e3])
+@pytest.mark.parametrize("tolerance", [1e-4, 1e-7, 1e-10])
+def test_error_stays_below_the_bound(h: float, tolerance: float) -> None:
+    degrees = choose_degrees(tensor([h]), tensor([1.0]), tolerance)
+    assert degrees is not None
+    (degree,) = degrees
+    bound = float(error_bound(degree, h))
+    assert bound <= tolerance
+    features = chebyshev_features(tensor(GRID).unsqueeze(-1), degree).squeeze(-2)
+    matrix = chebyshev_matrix(tensor(h), degree)
+    for i, x in enumerate(GRID):
+        for j, y in enumerate(GRID):
+            difference = features[i] - features[j]
+            error = float(abs(mp.mpf((difference @ matrix @ difference).item()) - oracles.sq_distance(x, y, h)))
+            assert error <= bound
+
+
+def test_degrees_fall_with_the_bandwidth_and_a_tiny_one_is_refused() -> None:
+    degrees = choose_degrees(tensor([0.02, 0.2, 2.0, 200.0]), torch.ones(4, dtype=torch.float64), 1e-9)
+    assert degrees is not None
+    assert degrees == sorted(degrees, reverse=True)
+    assert degrees[0] > 2 * degrees[-1]
+    assert choose_degrees(tensor([1e-3]), tensor([1.0]), 1e-9) is None
+
+
+def test_degrees_serve_the_whole_batch() -> None:
+    batch = tensor([[0.1, 5.0], [2.0, 0.3]])
+    assert choose_degrees(batch, torch.ones(1, 2, dtype=torch.float64), 1e-9) == choose_degrees(
+        tensor([0.1, 0.3]), tensor([1.0, 1.0]), 1e-9
+    )
+
+
+@pytest.mark.parametrize("pairs", [10, 10**4, 10**6, 10**8])
+def test_merging_only_raises_degrees(pairs: int) -> None:
+    degrees = [int(p) for p in DEGREES]
+    merged = merge_degrees(degrees, pairs)
+    assert all(new >= old for new, old in zip(merged, degrees, strict=True))
+    assert set(merged) <= set(degrees)
+    assert len(set(merged)) < len(degrees) or pairs == 10**8
+
+
+def test_merging_is_for_small_problems() -> None:
+    degrees = [12, 20, 24, 32]
+    assert merge_degrees(degrees, 100) == [32] * 4
+    assert merge_degrees(degrees, 10**9) == degrees
+
+
+@pytest.mark.parametrize("h", [0.02, 0.5, 20.0])
+def test_embedding_makes_the_beta_distance_euclidean(h: float) -> None:
+    degrees = choose_degrees(tensor([h]), tensor([1.0]), 1e-9)
+    assert degrees is not None
+    features = chebyshev_features(tensor(GRID).unsqueeze(-1), degrees[0]).squeeze(-2)
+    points = features @ chebyshev_embedding(tensor(h), degrees[0])
+    assert points.shape[-1] < degrees[0]
+    for i, x in enumerate(GRID):
+        for j, y in enumerate(GRID):
+            squared = (points[i] - points[j]).square().sum().item()
+            assert squared == pytest.approx(float(oracles.sq_distance(x, y, h)), abs=1e-8)

@@ -1,0 +1,140 @@
+"""The kernels inside Gaussian processes of BoTorch: fitting, prediction, acquisition, pathwise samples."""
+
+from __future__ import annotations
+
+import itertools
+import warnings
+
+import pytest
+import torch
+from botorch.acquisition import LogExpectedImprovement
+from botorch.fit import fit_gpytorch_mll
+from botorch.models import SingleTaskGP
+from botorch.models.transforms import Normalize, Standardize
+from botorch.optim import optimize_acqf
+from botorch.sampling.pathwise import draw_matheron_paths
+from botorch.sampling.pathwise.features.generators import gen_kernel_features
+from gpytorch.kernels import Kernel, ScaleKernel
+from gpytorch.mlls import ExactMarginalLogLikelihood
+from torch import Tensor
+
+from betabo import BetaKernel, BetaMaternKernel, beta_covariance, beta_matern_covariance
+
+
+def objective(x: Tensor) -> Tensor:
+    """Smooth, with its minimum near a vertex of [-1, 3]^d."""
+    return ((x + 0.8).square() + torch.cos(3 * x)).mean(dim=-1, keepdim=True)
+
+
+def bounds(dims: int) -> Tensor:
+    return torch.tensor([[-1.0] * dims, [3.0] * dims], dtype=torch.float64)
+
+
+def fitted(x: Tensor, covar_module: Kernel) -> SingleTaskGP:
+    dims = x.shape[-1]
+    model = SingleTaskGP(
+        x,
+        objective(x),
+        covar_module=covar_module,
+        input_transform=Normalize(dims, bounds=bounds(dims)),
+        outcome_transform=Standardize(1),
+    )
+    fit_gpytorch_mll(ExactMarginalLogLikelihood(model.likelihood, model))
+    return model
+
+
+def kernels(dims: int) -> dict[str, Kernel]:
+    return {
+        "plain beta": ScaleKernel(BetaKernel(ard_num_dims=dims)),
+        "beta": beta_covariance(dims),
+        "paper form": beta_covariance(dims, boundary_weight=1.0),
+        "beta-matern": beta_matern_covariance(dims),
+        "rough beta-matern": beta_matern_covariance(dims, nu=0.5),
+    }
+
+
+@pytest.mark.parametrize("name", kernels(1))
+@pytest.mark.parametrize("dims", [1, 6, 60])
+def test_fits_predicts_and_drives_an_acquisition(dims: int, name: str) -> None:
+    box = bounds(dims)
+    train, test = (box[0] + (box[1] - box[0]) * torch.rand(n, dims, dtype=torch.float64) for n in (30, 40))
+    model = fitted(train, kernels(dims)[name])
+    posterior = model.posterior(test)
+    assert posterior.mean.isfinite().all()
+    assert (posterior.variance > 0).all()
+    if name != "plain beta" or dims < 60:  # 60 bandwidths without a prior overfit 30 points
+        error = (posterior.mean - objective(test)).square().mean()
+        assert error < objective(test).var()  # better than the mean
+
+    acquisition = LogExpectedImprovement(model, best_f=objective(train).min(), maximize=False)
+    candidate, value = optimize_acqf(
+        acquisition, bounds=box, q=1, num_restarts=2, raw_samples=32, options={"maxiter": 40}
+    )
+    assert value.isfinite()
+    assert ((candidate >= box[0]) & (candidate <= box[1])).all()
+    assert value >= acquisition(train.unsqueeze(-2)).max()
+
+
+@pytest.mark.parametrize("name", kernels(1))
+def test_every_vertex_of_the_cube_and_repeated_points(name: str) -> None:
+    vertices = torch.tensor(list(itertools.product([-1.0, 3.0], repeat=6)), dtype=torch.float64)
+    train = torch.cat([vertices, vertices[:5], torch.zeros(3, 6, dtype=torch.float64)])
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", message="A not p.d., added jitter")
+        model = fitted(train, kernels(6)[name])
+    posterior = model.posterior(vertices)
+    assert posterior.mean.isfinite().all()
+    assert (posterior.mean - objective(vertices)).abs().max() < 0.2 * objective(vertices).std()
+
+
+@pytest.mark.parametrize(
+    "kernel", [BetaKernel(ard_num_dims=3), BetaMaternKernel(1.5, 3), BetaMaternKernel(ard_num_dims=3)]
+)
+def test_features_approximate_the_kernel(kernel: BetaKernel | BetaMaternKernel) -> None:
+    kernel = kernel.double()
+    kernel.bandwidth = 0.4
+    x = torch.rand(20, 3, dtype=torch.float64)
+    features = gen_kernel_features(ScaleKernel(kernel).double(), num_inputs=3, num_outputs=4096)(x)
+    exact = ScaleKernel(kernel).double()(x).to_dense()
+    assert features.shape == (20, 4096)
+    assert (features @ features.mT - exact).abs().max() < 0.06 * exact.max()
+
+
+def test_features_select_active_dims_and_refuse_odd_numbers() -> None:
+    kernel = BetaKernel(ard_num_dims=2, active_dims=(0, 3), boundary_weight=0.0).double()
+    x = torch.rand(10, 5, dtype=torch.float64)
+    features = gen_kernel_features(kernel, num_inputs=5, num_outputs=2048)(x)
+    assert (features @ features.mT - kernel(x).to_dense()).abs().max() < 0.06
+    with pytest.raises(ValueError, match="num_outputs is 7, expected an even number"):
+        gen_kernel_features(kernel, num_inputs=5, num_outputs=7)
+
+
+@pytest.mark.parametrize("make", [beta_covariance, beta_matern_covariance])
+@pytest.mark.parametrize("dims", [1, 6])
+def test_pathwise_samples_have_the_exact_posterior_mean_and_covariance(make: object, dims: int) -> None:
+    kernel = make(dims)  # type: ignore[operator]
+    kernel.base_kernel.bandwidth = 0.5
+    if dims == 1:
+        train = torch.tensor([[0.0], [0.6], [1.0]], dtype=torch.float64)
+    else:
+        train = torch.rand(15, dims, dtype=torch.float64)
+    model = SingleTaskGP(train, torch.sin(5 * train).sum(-1, keepdim=True), covar_module=kernel, outcome_transform=None)
+    model.likelihood.noise = 0.01
+    model.eval()
+    test = torch.rand(7, dims, dtype=torch.float64)
+    samples = 4000
+    with torch.no_grad():
+        paths = draw_matheron_paths(model, sample_shape=torch.Size([samples]))
+        drawn = paths(test).reshape(samples, 7)
+        posterior = model.posterior(test)
+        exact = posterior.distribution.covariance_matrix
+    scale = exact.diagonal().max()
+    assert (drawn.mean(0) - posterior.mean.squeeze(-1)).abs().max() < 5 * (scale / samples).sqrt()
+    assert (torch.cov(drawn.mT) - exact).abs().max() < 0.1 * scale
+
+
+def test_paths_refuse_a_bandwidth_without_an_embedding() -> None:
+    kernel = BetaKernel(ard_num_dims=1).double()
+    kernel.bandwidth = 2e-4
+    with pytest.raises(ValueError, match=r"bandwidth 0\.0002 is too small for pathwise features"):
+        gen_kernel_features(kernel, num_inputs=1, num_outputs=64)
