@@ -103,12 +103,12 @@ def make_kernel(name: str, setting: Setting, device: str, dtype: torch.dtype) ->
         "beta": BetaKernel,
         "beta-correlation": partial(BetaKernel, boundary_weight=0.0),
         "beta-matern": partial(BetaMaternKernel, nu=2.5),
-    }[name](ard_num_dims=d).to(device, dtype)
+    }[name](ard_num_dims=d).double()
     if kernel.has_lengthscale:
         kernel.lengthscale = (reference.bandwidth if name == "naive" else reference.central_lengthscale).detach()
     if hasattr(kernel, "bandwidth"):
         kernel.bandwidth = setting.h if name == "beta-matern" else reference.bandwidth.detach()
-    return kernel
+    return kernel.to(device, dtype)
 
 
 def evaluate(kernel: Kernel, x: Tensor, mode: str) -> None:
@@ -190,8 +190,6 @@ def time_cell(setting: Setting, args: argparse.Namespace, dtype: torch.dtype) ->
     seconds = {mode: time_mode(kernels, x, mode, args) for mode in MODES}
     medians = {mode: {name: median(t) for name, t in times.items()} for mode, times in seconds.items()}
     difference = largest_difference(setting, args.device)
-    if difference > 1e-8:
-        log(f"  WARNING: naive and beta differ by {difference:.1e} at {setting}")
     figures = {"medians": medians, "seconds": seconds, "skipped": skipped, "largest_difference": difference}
     return {**setting._asdict(), **figures, "load": os.getloadavg()[0]}
 
@@ -298,6 +296,21 @@ def check_goals(results: dict[str, Any]) -> list[str]:
     return lines
 
 
+def caveats(cells: list[dict[str, Any]]) -> list[str]:
+    """What a reader of the figures should know."""
+    lines = []
+    if any(cell["skipped"] for cell in cells):
+        lines.append("\nSkipped: it would have needed more than half of the free memory.")
+    load, cores = max(cell["load"] for cell in cells), os.cpu_count() or 1
+    if load > cores + 0.5:
+        lines.append(
+            f"\nOther programs kept the machine busy (load {load:.1f}, {cores} cores): short times say little."
+        )
+    difference = max(cell["largest_difference"] for cell in cells)
+    lines.append(f"\nThe naive form and the Beta kernel differ by at most {difference:.0e} (correlations, float64).")
+    return lines
+
+
 def plot(results: dict[str, Any], path: Path) -> None:
     """Time relative to Matern's by n: a column of panels a dimension, a row a mode."""
     import matplotlib
@@ -305,13 +318,15 @@ def plot(results: dict[str, Any], path: Path) -> None:
     matplotlib.use("Agg")
     import matplotlib.pyplot as plt
     from matplotlib.lines import Line2D
-    from matplotlib.ticker import FuncFormatter, NullLocator
+    from matplotlib.ticker import FuncFormatter, LogLocator, NullLocator
 
     cells = results["cells"]
     sizes, dims, bandwidths = (sorted({cell[key] for cell in cells}) for key in ("n", "d", "h"))
     colors = dict(zip(CONTENDERS, ("#7f7f7f", "black", "#d62728", "#ff9d3b", "#1f77b4"), strict=True))
     patterns = zip(bandwidths, cycle(("-", "--", ":")), cycle("osD^v"), strict=False)
-    looks = {h: {"linestyle": linestyle, "marker": marker} for h, linestyle, marker in patterns}
+    looks: dict[float, dict[str, Any]] = {
+        h: {"linestyle": linestyle, "marker": marker} for h, linestyle, marker in patterns
+    }
     shape = (max(3.6 * len(dims), 6.8) + 0.6, 7.4)
     figure, axes = plt.subplots(2, len(dims), figsize=shape, squeeze=False, sharey="row", layout="constrained")
     for axis, (mode, d) in zip(axes.flat, product(MODES, dims), strict=True):
@@ -321,9 +336,13 @@ def plot(results: dict[str, Any], path: Path) -> None:
             line = {n: m[name] / m["matern"] for n, m in sorted(medians.items()) if name in m}
             axis.plot(list(line), list(line.values()), color=colors[name], markersize=5, alpha=0.9, **looks[h])
         axis.set(xscale="log", yscale="log", title=f"{mode}, d = {d}", xlim=(sizes[0] / 1.3, sizes[-1] * 1.3))
+        low, high = axis.get_ylim()
+        axis.set_ylim(min(low, 0.4), max(high, 2.5))
         axis.set_xticks(sizes, [f"{n:,}" for n in sizes])
         axis.xaxis.set_minor_locator(NullLocator())
+        axis.yaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
         axis.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
+        axis.yaxis.set_minor_locator(NullLocator())
         axis.grid(alpha=0.25)
         axis.spines[["top", "right"]].set_visible(False)
     for axis in axes[-1]:
@@ -360,9 +379,9 @@ def save(results: dict[str, Any], path: Path) -> None:
     os.replace(temporary, path)
 
 
-def log(message: str) -> None:
+def log(message: str, end: str = "\n") -> None:
     """Progress, on stderr."""
-    print(message, file=sys.stderr, flush=True)
+    print(message, end=end, file=sys.stderr, flush=True)
 
 
 def parse_arguments() -> argparse.Namespace:
@@ -416,30 +435,23 @@ def main() -> None:
 
     grid = [Setting(n, d, h) for d in args.dims for n in args.sizes for h in args.bandwidths]
     for index, setting in enumerate(grid, 1):
+        log(f"[{index}/{len(grid)}] {setting}: ", end="")
         began = time.perf_counter()
         cell = time_cell(setting, args, dtype)
         results["cells"].append(cell)
         save(results, path)
         calls = ", ".join(f"{name} {len(times)}" for name, times in cell["seconds"][MODES[1]].items())
         skipped = "".join(f"; {name} skipped: {reason}" for name, reason in cell["skipped"].items())
-        spent = f"{time.perf_counter() - began:.1f} s, load {cell['load']:.1f}"
-        log(f"[{index}/{len(grid)}] {setting}: {spent}, calls: {calls}{skipped}")
+        log(f"{time.perf_counter() - began:.1f} s, load {cell['load']:.1f}, calls: {calls}{skipped}")
+    for mode in MODES:
+        print(f"### {mode.capitalize()}, {args.device}, {args.dtype}\n\n{time_table(results['cells'], mode)}\n")
+
     log(f"peak memory at {largest}")
     results["peak"] = measure_peaks(largest, args, dtype)
     results["goals"] = check_goals(results)
     save(results, path)
-
-    for mode in MODES:
-        print(f"### {mode.capitalize()}, {args.device}, {args.dtype}\n\n{time_table(results['cells'], mode)}\n")
-    if any(cell["skipped"] for cell in results["cells"]):
-        print("skipped: needs more than half of the free memory\n")
     print(f"### Peak memory of forward+backward, {largest}\n\n{peak_table(results['peak'])}\n")
-    print("### Goals\n\n" + "\n".join(results["goals"]))
-    load = max(cell["load"] for cell in results["cells"])
-    if load > os.cpu_count() + 0.5:
-        print(
-            f"\nOther programs kept this machine busy (load {load:.1f}, {os.cpu_count()} cores): times of short calls say little."
-        )
+    print("### Goals\n\n" + "\n".join([*results["goals"], *caveats(results["cells"])]))
     try:
         plot(results, path.with_suffix(".png"))
     except ImportError:

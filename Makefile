@@ -1,0 +1,50 @@
+# `make demo` and `make test` work on a fresh machine with Python 3.11 or later and pip; both create .venv themselves.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+INSTALLED := $(VENV)/.installed
+
+.PHONY: help setup demo test test-slow lint format bench docs clean
+.DEFAULT_GOAL := help
+
+help:  ## show what can be made
+	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*##/\t/' | expand -t 12
+
+setup: $(INSTALLED)  ## create .venv and install the package with what development needs
+
+$(INSTALLED): pyproject.toml constraints.txt
+	$(PYTHON) -c 'import sys; sys.exit("betabo needs Python 3.11 or later, this is " + sys.version.split()[0] if sys.version_info < (3, 11) else 0)'
+	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[dev]'
+	@touch $@
+
+demo: setup  ## minimize a bounded function with the Beta kernel and draw what happened
+	$(BIN)/python examples/demo.py
+
+test: lint  ## lint, type-check and test
+	$(BIN)/python -m pytest -n 2
+
+test-slow: setup  ## the tests that take long
+	$(BIN)/python -m pytest -n 2 -m slow
+
+lint: setup
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports --no-logo
+
+format: setup  ## format the code and repair what ruff can
+	$(BIN)/ruff check --fix .
+	$(BIN)/ruff format .
+
+bench: setup  ## speed and memory of the kernels against naive code and Matern
+	$(BIN)/python benchmarks/kernel.py
+
+docs: setup  ## draw the pictures anew and build the documentation into site/
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[docs]'
+	$(BIN)/python examples/kernels_at_a_glance.py docs/images/kernels.png
+	$(BIN)/sphinx-build -q -W --keep-going docs site
+	@echo "open site/index.html"
+
+clean:  ## remove what make made
+	rm -rf $(VENV) site out build .mypy_cache .pytest_cache .ruff_cache .import_linter_cache .hypothesis
