@@ -9,6 +9,7 @@ but nothing that depends on the bandwidths.
 from __future__ import annotations
 
 import argparse
+import ctypes
 import json
 import os
 import platform
@@ -17,6 +18,7 @@ import resource
 import subprocess
 import sys
 import time
+from collections.abc import Callable
 from functools import partial
 from importlib.metadata import version
 from itertools import cycle, product
@@ -97,13 +99,14 @@ def make_kernel(name: str, setting: Setting, device: str, dtype: torch.dtype) ->
     jitter = torch.rand(1, d, generator=torch.Generator().manual_seed(d), dtype=torch.float64)
     reference = BetaKernel(ard_num_dims=d).double()
     reference.bandwidth = setting.h * (0.9 + 0.2 * jitter)
-    kernel = {
+    makers: dict[str, Callable[..., Kernel]] = {
         "naive": NaiveBetaKernel,
         "matern": partial(MaternKernel, nu=2.5),
         "beta": BetaKernel,
         "beta-correlation": partial(BetaKernel, boundary_weight=0.0),
         "beta-matern": partial(BetaMaternKernel, nu=2.5),
-    }[name](ard_num_dims=d).double()
+    }
+    kernel = makers[name](ard_num_dims=d).double()
     if kernel.has_lengthscale:
         kernel.lengthscale = (reference.bandwidth if name == "naive" else reference.central_lengthscale).detach()
     if hasattr(kernel, "bandwidth"):
@@ -128,6 +131,19 @@ def largest_difference(setting: Setting, device: str) -> float:
         naive, fast = (kernel(x).to_dense() for kernel in kernels)
     scale = naive.diagonal().rsqrt()
     return float((naive * scale * scale.unsqueeze(-1) - fast).abs().max())
+
+
+def keep_freed_memory() -> None:
+    """Stop glibc from handing freed memory back to the system, where there is glibc.
+
+    Whether it does depends on what ran before, and fetching the memory again can triple the time of a short call.
+    """
+    try:
+        mallopt = ctypes.CDLL(None).mallopt
+    except (OSError, AttributeError):
+        return
+    mallopt(-1, 2**31 - 1)  # M_TRIM_THRESHOLD
+    mallopt(-3, 2**25)  # M_MMAP_THRESHOLD, at its largest: bigger tensors come fresh from the system for everybody
 
 
 def timed(kernel: Kernel, start: list[Tensor], x: Tensor, mode: str) -> float:
@@ -250,7 +266,7 @@ def quotient(values: dict[str, float], ratio: tuple[str, str]) -> float | None:
 
 def markdown(header: list[str], rows: list[list[str]]) -> str:
     """A table in GitHub Markdown, aligned for the eye too."""
-    widths = [max(map(len, column)) for column in zip(header, *rows, strict=True)]
+    widths = [max(2, *map(len, column)) for column in zip(header, *rows, strict=True)]
     lines = [header, ["-" * (width - 1) + ":" for width in widths], *rows]
     return "\n".join("| " + " | ".join(c.rjust(w) for c, w in zip(line, widths, strict=True)) + " |" for line in lines)
 
@@ -399,6 +415,7 @@ def parse_arguments() -> argparse.Namespace:
     parser.add_argument("--repeats", type=int, default=30, help="most calls of a contender (default: 30)")
     parser.add_argument("--budget", type=float, default=10.0, help="seconds a setting and mode, about (default: 10)")
     parser.add_argument("--threads", type=int, help="CPU threads (default: PyTorch's choice)")
+    parser.add_argument("--default-malloc", action="store_true", help="let the C library give freed memory back")
     parser.add_argument("--out", type=Path, default=Path("out/bench"), help="folder of results (default: out/bench)")
     parser.add_argument("--quick", action="store_true", help="only n = 200 and 1000, d = 20, h = 0.5")
     parser.add_argument("--measure-peak", choices=CONTENDERS, help=argparse.SUPPRESS)
@@ -425,11 +442,15 @@ def main() -> None:
         return
     if args.threads:
         torch.set_num_threads(args.threads)
+    if not args.default_malloc:
+        keep_freed_memory()
     random.seed(0)
     torch.manual_seed(0)
     args.out.mkdir(parents=True, exist_ok=True)
     path = args.out / f"kernel-{args.device}.json"
-    settings = {key: getattr(args, key) for key in ("sizes", "dims", "bandwidths", "repeats", "budget")}
+    settings = {
+        key: getattr(args, key) for key in ("sizes", "dims", "bandwidths", "repeats", "budget", "default_malloc")
+    }
     results: dict[str, Any] = {"device": args.device, "dtype": args.dtype, "settings": settings, **describe_machine()}
     results |= {"cells": [], "peak": None, "goals": []}
 
