@@ -293,6 +293,20 @@ def test_float32_is_accurate_for_its_type_and_keeps_it() -> None:
         assert (found - expected).abs().max() < 2e-5 * expected.max()
 
 
+@pytest.mark.parametrize("method", METHODS)
+def test_float32_gradients(method: str) -> None:
+    x = torch.rand(60, 3)
+    gradients = []
+    for dtype in (torch.float32, torch.float64):
+        kernel = BetaKernel(ard_num_dims=3, method=method).to(dtype)  # type: ignore[arg-type]
+        points = x.to(dtype).requires_grad_()
+        found = torch.autograd.grad(kernel(points).to_dense().sum(), [points, *kernel.parameters()])
+        assert all(g.dtype == dtype for g in found)
+        gradients.append(found)
+    for single, double in zip(*gradients, strict=True):
+        assert (single - double).abs().max() < 1e-4 * double.abs().max()
+
+
 def test_diagonal_of_two_different_sets() -> None:
     kernel = make([0.3, 0.8], 0.5, dims=2)
     x, y = torch.rand(2, 6, 2, dtype=torch.float64)

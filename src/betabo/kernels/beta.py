@@ -99,10 +99,16 @@ class BetaKernel(BoxKernel):
 
     def _covariance(self, x1: Tensor, x2: Tensor, log_scale1: Tensor | None, log_scale2: Tensor | None) -> Tensor:
         exponent = sq_distance(
-            x1, x2, *self.geometry(), method=self.method, tolerance=2 * self.tolerance, workspace=self._workspace
-        ).mul_(-0.5)
-        if log_scale1 is not None and log_scale2 is not None:
-            exponent = exponent.add_(log_scale1).add_(log_scale2.mT)
+            x1,
+            x2,
+            *self.geometry(),
+            method=self.method,
+            tolerance=2 * self.tolerance,
+            workspace=self._workspace,
+            scale=-0.5,
+            offset1=log_scale1,
+            offset2=log_scale2,
+        )
         return exponent.exp_()
 
     def _diagonal(self, x1: Tensor, x2: Tensor, log_scale1: Tensor | None, log_scale2: Tensor | None) -> Tensor:

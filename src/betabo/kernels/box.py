@@ -187,7 +187,7 @@ class BoxKernel(Kernel):  # type: ignore[misc]
             )
         if x.numel() == 0:
             return x
-        low, high = (bound.item() for bound in torch.aminmax(x.detach()))
+        low, high = torch.stack(torch.aminmax(x.detach())).tolist()
         if low >= 0 and high <= 1:
             return x
         slack = _ROUNDING[x.dtype]

@@ -38,8 +38,13 @@ def sq_distance(
     tolerance: float = 5e-10,
     sharp: bool = False,
     workspace: Workspace | None = None,
+    scale: float = 1.0,
+    offset1: Tensor | None = None,
+    offset2: Tensor | None = None,
 ) -> Tensor:
-    r"""The weighted sum of squared Beta distances :math:`r^2(x, x')` for all pairs of points.
+    r""":math:`\text{scale} \cdot r^2(x, x') + o_1(x) + o_2(x')` for all pairs of points.
+
+    The scale and the offsets ride along in the matrix product, which saves passes over the result.
 
     Args:
         x1: Points in the unit cube, `... x n x d`.
@@ -49,17 +54,21 @@ def sq_distance(
         method: `"matmul"`, `"lgamma"`, or `"auto"` for the cheaper one that is accurate enough.
         tolerance: Largest absolute error of :math:`r^2` with which the matmul form is accepted.
         sharp: Whether :math:`r` itself, and not only its square, must be accurate near zero, as for a profile with a
-            kink there. The closest pairs of the matmul form are then replaced by the direct form.
+            kink there. The closest pairs of the matmul form are then replaced by the direct form. Not with offsets.
         workspace: What the matmul form keeps between calls.
+        scale: Factor of the squared distances.
+        offset1: Term of each point of `x1`, `... x n x 1`.
+        offset2: Term of each point of `x2`, `... x m x 1`.
 
     Returns:
-        Matrix, `... x n x m`. Its diagonal is zero exactly when `x1` equals `x2`. Elsewhere rounding may leave values
-        slightly below zero.
+        Matrix, `... x n x m`. Where `x1` equals `x2` the distances on its diagonal are exactly zero. Elsewhere rounding
+        may leave squared distances slightly below zero.
     """
     workspace = Workspace() if workspace is None else workspace
     if x1 is x2:  # the gradients with respect to the first and the second argument are kept apart
         x1, x2 = x1.view_as(x1), x2.view_as(x2)
-    bandwidth, weight = (t.double().expand(*t.shape[:-1], x1.shape[-1]) for t in (bandwidth, weight))
+    # What concerns the parameters alone is a few hundred numbers: a GPU would take longer to start than to compute.
+    bandwidth, weight = (t.double().cpu().expand(*t.shape[:-1], x1.shape[-1]) for t in (bandwidth, weight))
     tolerance = max(tolerance / 10 if sharp else tolerance, 8 * torch.finfo(x1.dtype).eps)
     degrees = None if method == "lgamma" else choose_degrees(bandwidth, weight, tolerance)
     if degrees is None and method == "matmul":
@@ -67,24 +76,46 @@ def sq_distance(
             f"method='matmul' cannot reach the tolerance {tolerance:g} at the bandwidth {bandwidth.min().item():g}; "
             "use method='auto' or 'lgamma', or a larger bandwidth or tolerance."
         )
-    batch = torch.broadcast_shapes(x1.shape[:-2], x2.shape[:-2], bandwidth.shape[:-2], weight.shape[:-2])
-    pairs = batch.numel() * x1.shape[-2] * x2.shape[-2]
-    known = 0 if degrees is None else workspace.known_rows(x2)
-    if degrees is not None and method == "auto":
-        differentiated = torch.is_grad_enabled() and any(t.requires_grad for t in (x1, x2, bandwidth, weight))
-        direct_cost = _DIRECT_FIXED + (_PAIR_WITH_GRADIENT if differentiated else _PAIR) * pairs * len(degrees)
-        new_points = x1.shape[:-1].numel() + x2.shape[:-2].numel() * (x2.shape[-2] - known)
-        matmul_cost = _MATMUL_FIXED + sum(degrees) * (_FEATURE * new_points + _MULTIPLY * pairs)
-        degrees = degrees if matmul_cost < direct_cost else None
+    known = 0
+    if degrees is not None:
+        known = workspace.known_rows(x2)
+        shapes = {x1.shape[:-2], x2.shape[:-2], bandwidth.shape[:-2], weight.shape[:-2]}
+        pairs = torch.broadcast_shapes(*shapes).numel() * x1.shape[-2] * x2.shape[-2]
+        if method == "auto":
+            inputs = (x1, x2, bandwidth, weight)
+            differentiated = torch.is_grad_enabled() and any(t.requires_grad for t in inputs)
+            pair = _PAIR_WITH_GRADIENT if differentiated else _PAIR
+            new_points = x1.shape[:-1].numel() + x2.shape[:-2].numel() * (x2.shape[-2] - known)
+            direct_cost = _DIRECT_FIXED + pair * pairs * len(degrees)
+            matmul_cost = _MATMUL_FIXED + sum(degrees) * (_FEATURE * new_points + _MULTIPLY * pairs)
+            degrees = degrees if matmul_cost < direct_cost else None
     if degrees is None:
-        direct: Tensor = DirectForm.apply(x1, x2, bandwidth, weight)  # type: ignore[no-untyped-call]
-        return direct
+        on_device = (bandwidth.to(x1.device), weight.to(x1.device))
+        result: Tensor = scale * DirectForm.apply(x1, x2, *on_device)  # type: ignore[no-untyped-call]
+        for offset in (offset1, None if offset2 is None else offset2.mT):
+            result = result if offset is None else result + offset
+        return result
 
-    degrees = merge_degrees(degrees, pairs)
+    # A GPU multiplies so fast that one group of coordinates is always best.
+    degrees = merge_degrees(degrees, pairs if x1.device.type == "cpu" else 0)
     # GPyTorch asks for the covariance of query points with the training points followed by the query points.
-    split = 0 < known < x2.shape[-2] and x1.shape[-2] < known
-    parts = x2.split([known, x2.shape[-2] - known], dim=-2) if split else (x2,)
-    blocks = [matmul_form(x1, part, bandwidth, weight, degrees, workspace, _same(x1, part)) for part in parts]
+    sizes = [known, x2.shape[-2] - known] if 0 < known < x2.shape[-2] and x1.shape[-2] < known else [x2.shape[-2]]
+    offsets = [None] * len(sizes) if offset2 is None else offset2.split(sizes, dim=-2)
+    blocks = [
+        matmul_form(
+            x1,
+            part,
+            bandwidth,
+            weight,
+            degrees,
+            workspace,
+            same=_same(x1, part),
+            scale=scale,
+            offset1=offset1,
+            offset2=offset,
+        )
+        for part, offset in zip(x2.split(sizes, dim=-2), offsets, strict=True)
+    ]
     result = blocks[0] if len(blocks) == 1 else torch.cat(blocks, dim=-1)
     return _sharpened(result, x1, x2, bandwidth, weight, tolerance) if sharp else result
 
@@ -101,6 +132,7 @@ def _sharpened(result: Tensor, x1: Tensor, x2: Tensor, bandwidth: Tensor, weight
     batch, row, column = where[:-2], where[-2], where[-1]
     shape = result.shape[:-2]
     points1, points2 = (x.expand(*shape, *x.shape[-2:]).double() for x in (x1, x2))
-    h, w = (t.expand(*shape, 1, t.shape[-1])[(*batch, torch.zeros_like(row))] for t in (bandwidth, weight))
+    parameters = (t.to(result.device).expand(*shape, 1, t.shape[-1]) for t in (bandwidth, weight))
+    h, w = (t[(*batch, torch.zeros_like(row))] for t in parameters)
     exact = beta_sq_distance(points1[(*batch, row)], points2[(*batch, column)], h) * w
     return result.masked_scatter(close, exact.sum(dim=-1).to(result.dtype))

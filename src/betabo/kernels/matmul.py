@@ -20,7 +20,7 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import torch
-from torch import Size, Tensor
+from torch import Tensor
 from torch.autograd import Function
 
 from betabo.kernels.chebyshev import chebyshev_features, chebyshev_matrix, chebyshev_slopes
@@ -45,7 +45,7 @@ class _Forms(NamedTuple):
 
     def gradient(self, slopes: list[Tensor]) -> list[Tensor]:
         """Gradient with respect to the parameters, given that with respect to the matrices."""
-        slopes = [slope.double().sum_to_size(matrix.shape) for slope, matrix in zip(slopes, self.exact, strict=True)]
+        slopes = [s.double().cpu().sum_to_size(exact.shape) for s, exact in zip(slopes, self.exact, strict=True)]
         return list(torch.autograd.grad(self.exact, self.parameters, slopes, retain_graph=True))
 
 
@@ -99,13 +99,14 @@ class Workspace:
         """How many of the leading rows of `x` are a point set that is kept, in every member of the batch."""
         return max((len(side.points) for side in self._sides if _begins_with(x, side.points)), default=0)
 
-    def forms(self, bandwidth: Tensor, weight: Tensor, degrees: list[int], dtype: torch.dtype) -> _Forms:
-        """The quadratic forms of the given parameters."""
+    def forms(self, bandwidth: Tensor, weight: Tensor, degrees: list[int], like: Tensor) -> _Forms:
+        """The quadratic forms of the given parameters, in the type and on the device of `like`."""
         last = self._forms
         if (
             last is not None
             and last.degrees == degrees
-            and last.matrices[0].dtype == dtype
+            and last.matrices[0].dtype == like.dtype
+            and last.matrices[0].device == like.device
             and _identical(last.parameters[0], bandwidth)
             and _identical(last.parameters[1], weight)
         ):
@@ -114,7 +115,7 @@ class Workspace:
         with torch.enable_grad():
             parameters = [t.detach().clone().requires_grad_() for t in (bandwidth, weight)]
             exact = _matrices(parameters[0], parameters[1], groups)
-        matrices = [matrix.detach().to(dtype) for matrix in exact]
+        matrices = [matrix.detach().to(like) for matrix in exact]
         self._forms = _Forms(degrees, groups, parameters, exact, matrices)
         return self._forms
 
@@ -134,7 +135,7 @@ class Workspace:
 
 
 def _identical(a: Tensor, b: Tensor) -> bool:
-    return a.shape == b.shape and a.device == b.device and torch.equal(a, b)
+    return a.shape == b.shape and torch.equal(a, b)
 
 
 def _begins_with(x: Tensor, points: Tensor) -> bool:
@@ -152,100 +153,128 @@ def matmul_form(
     weight: Tensor,
     degrees: list[int],
     workspace: Workspace,
+    *,
     same: bool = False,
+    scale: float = 1.0,
+    offset1: Tensor | None = None,
+    offset2: Tensor | None = None,
 ) -> Tensor:
-    """Weighted sum of squared Beta distances for all pairs of points.
+    r""":math:`\text{scale} \cdot r^2(x, x') + o_1(x) + o_2(x')` for all pairs of points, in one matrix product.
 
     Args:
         x1: Points, `... x n x d`.
         x2: Points, `... x m x d`.
-        bandwidth: `... x 1 x d`, float64.
-        weight: `... x 1 x d`, float64.
+        bandwidth: `... x 1 x d`, float64, on the CPU.
+        weight: `... x 1 x d`, float64, on the CPU.
         degrees: Number of polynomials of each coordinate.
         workspace: What is kept from earlier calls.
         same: Whether `x1` and `x2` hold the same points. They must not be the same tensor where gradients are wanted:
             each has its own.
+        scale: Factor of the squared distance.
+        offset1: Term of each point of `x1`, `... x n x 1`.
+        offset2: Term of each point of `x2`, `... x m x 1`.
 
     Returns:
-        `... x n x m`. Its diagonal is zero where the points are the same.
+        `... x n x m`. The distance of the i-th to the i-th point is exactly zero where the points are the same.
     """
     with torch.no_grad():
-        forms = workspace.forms(bandwidth, weight, degrees, x1.dtype)
+        forms = workspace.forms(bandwidth, weight, degrees, x1)
         side1 = workspace.side(x1.detach(), max(degrees))
         side2 = side1 if same else workspace.side(x2.detach(), max(degrees))
         joined1, image1, norm1 = side1.under(forms)
         joined2, image2, norm2 = side2.under(forms)
-        result = ((-2 * image1) @ joined2.mT).add_(norm1).add_(norm2.mT)
+        own1, own2 = (
+            scale * norm if offset is None else scale * norm + offset
+            for norm, offset in ((norm1, offset1), (norm2, offset2))
+        )
+        left = _columns(-2 * scale * image1, own1, torch.ones_like(own1))
+        right = _columns(joined2, torch.ones_like(own2), own2)
+        result = left @ right.mT
         batch = torch.broadcast_shapes(x1.shape[:-2], x2.shape[:-2], result.shape[:-2])
         if result.shape[:-2] != batch:
             result = result.expand(*batch, *result.shape[-2:]).clone()
         if same:
-            result.diagonal(dim1=-2, dim2=-1).fill_(0)
+            own = (own1 - scale * norm1 + own2 - scale * norm2).squeeze(-1)
+            result.diagonal(dim1=-2, dim2=-1).copy_(own)
     if not torch.is_grad_enabled():
         return result
     groups, matrices = forms.groups, forms.matrices
 
     def recompute() -> Tensor:
-        return _differentiable_form(x1, x2, bandwidth, weight, groups)
+        return scale * _differentiable_form(x1, x2, bandwidth, weight, groups)
 
     def gradient1(grad: Tensor) -> list[Tensor]:
         slope = grad.sum(dim=-1, keepdim=True) * image1 - _apply(matrices, grad @ joined2, groups)
-        return [2 * _chain(slope, side1.slopes(), groups)]
+        return [2 * scale * _chain(slope, side1.slopes(), groups)]
 
     def gradient2(grad: Tensor) -> list[Tensor]:
+        by_column = grad.sum(dim=-2).unsqueeze(-1)
         if x1.shape[-2] < min(degrees):  # a few queries: contract the polynomials first
-            own = grad.sum(dim=-2).unsqueeze(-1) * _chain(image2, side2.slopes(), groups)
-            return [2 * (own - _pull(grad, image1, side2.slopes(), groups))]
-        slope = grad.sum(dim=-2).unsqueeze(-1) * image2 - grad.mT @ image1
-        return [2 * _chain(slope, side2.slopes(), groups)]
+            own = by_column * _chain(image2, side2.slopes(), groups)
+            return [2 * scale * (own - _pull(grad, image1, side2.slopes(), groups))]
+        return [2 * scale * _chain(by_column * image2 - grad.mT @ image1, side2.slopes(), groups)]
 
     def gradient_of_parameters(grad: Tensor) -> list[Tensor]:
         right1 = grad.sum(dim=-1, keepdim=True) * joined1 - 2 * (grad @ joined2)
         right2 = grad.sum(dim=-2).unsqueeze(-1) * joined2
-        return forms.gradient([_outer(joined1, right1, group) + _outer(joined2, right2, group) for group in groups])
+        slopes = [scale * (_outer(joined1, right1, g) + _outer(joined2, right2, g)) for g in groups]
+        return forms.gradient(slopes)
 
-    if x1.requires_grad:
-        result += _Gradient.apply(result.shape, gradient1, recompute, x1)  # type: ignore[no-untyped-call]
-    if x2.requires_grad:
-        result += _Gradient.apply(result.shape, gradient2, recompute, x2)  # type: ignore[no-untyped-call]
-    if bandwidth.requires_grad or weight.requires_grad:
-        attached = _Gradient.apply(  # type: ignore[no-untyped-call]
-            result.shape, gradient_of_parameters, recompute, bandwidth, weight
-        )
-        result += attached
+    # The last node is the first that a backward pass meets. What is seldom wanted without the rest comes first.
+    result = _attach(result, gradient_of_parameters, recompute, bandwidth, weight)
+    result = _attach(result, gradient2, recompute, x2)
+    result = _attach(result, gradient1, recompute, x1)
+    if offset1 is not None:
+        result = _attach(result, lambda grad: [grad.sum(dim=-1, keepdim=True)], None, offset1)
+    if offset2 is not None:
+        result = _attach(result, lambda grad: [grad.sum(dim=-2).unsqueeze(-1)], None, offset2)
     return result
 
 
-class _Gradient(Function):
-    """Zero, with a given gradient with respect to some inputs."""
+_Gradient = Callable[[Tensor], list[Tensor]]
 
+
+def _attach(value: Tensor, gradient: _Gradient, recompute: Callable[[], Tensor] | None, *inputs: Tensor) -> Tensor:
+    """Give a value computed outside the graph its gradient with respect to some inputs.
+
+    Args:
+        value: The value; it is not copied.
+        gradient: Gives the gradients from that of the value.
+        recompute: Computes the value with PyTorch's own operations, for gradients of gradients; None where `gradient`
+            is linear and can be differentiated itself.
+        inputs: The inputs.
+    """
+    if not any(x.requires_grad for x in inputs):
+        return value
+    attached: Tensor = _Attach.apply(value, gradient, recompute, *inputs)  # type: ignore[no-untyped-call]
+    return attached
+
+
+class _Attach(Function):
     @staticmethod
     def forward(
-        ctx: Any,
-        shape: Size,
-        gradient: Callable[[Tensor], list[Tensor]],
-        recompute: Callable[[], Tensor],
-        *inputs: Tensor,
+        ctx: Any, value: Tensor, gradient: _Gradient, recompute: Callable[[], Tensor] | None, *inputs: Tensor
     ) -> Tensor:
         ctx.save_for_backward(*inputs)
         ctx.gradient, ctx.recompute = gradient, recompute
-        return inputs[0].new_zeros(()).expand(shape)
+        ctx.mark_dirty(value)
+        return value
 
     @staticmethod
     def backward(ctx: Any, *grad_outputs: Tensor) -> tuple[Tensor | None, ...]:
         inputs, needed, (grad,) = ctx.saved_tensors, ctx.needs_input_grad[3:], grad_outputs
-        if not torch.is_grad_enabled():
+        if ctx.recompute is None or not torch.is_grad_enabled():
             gradients = [g.sum_to_size(x.shape) for g, x in zip(ctx.gradient(grad), inputs, strict=True)]
-            return None, None, None, *gradients
+            return grad, None, None, *gradients
         # The gradient itself will be differentiated.
         wanted = [x for x, need in zip(inputs, needed, strict=True) if need]
         found = iter(torch.autograd.grad(ctx.recompute(), wanted, grad, create_graph=True))
-        return None, None, None, *(next(found) if need else None for need in needed)
+        return grad, None, None, *(next(found) if need else None for need in needed)
 
 
 def _differentiable_form(x1: Tensor, x2: Tensor, bandwidth: Tensor, weight: Tensor, groups: list[_Group]) -> Tensor:
     """The same in operations that PyTorch differentiates itself, to any order."""
-    matrices = [matrix.to(x1.dtype) for matrix in _matrices(bandwidth, weight, groups)]
+    matrices = [matrix.to(x1) for matrix in _matrices(bandwidth, weight, groups)]
     degree = max(group.degree for group in groups)
     joined1, joined2 = (_join(chebyshev_features(x, degree), groups) for x in (x1, x2))
     image1, image2 = (_apply(matrices, joined, groups) for joined in (joined1, joined2))
@@ -274,17 +303,21 @@ def _matrices(bandwidth: Tensor, weight: Tensor, groups: list[_Group]) -> list[T
 
 def _join(features: Tensor, groups: list[_Group]) -> Tensor:
     """Features of all coordinates side by side, `... x n x features`."""
-    columns = [features[..., g.coordinates, : g.degree - 1].flatten(-2) for g in groups]
-    return columns[0] if len(columns) == 1 else torch.cat(columns, dim=-1)
+    return _columns(*(features[..., g.coordinates, : g.degree - 1].flatten(-2) for g in groups))
 
 
 def _apply(matrices: list[Tensor], phi: Tensor, groups: list[_Group]) -> Tensor:
     """Product of joined features, `... x n x features`, with the block-diagonal matrix of the forms."""
-    columns = [
-        (_by_coordinate(phi, g) @ matrix).transpose(-3, -2).flatten(-2)
-        for g, matrix in zip(groups, matrices, strict=True)
-    ]
-    return columns[0] if len(columns) == 1 else torch.cat(columns, dim=-1)
+    products = (_by_coordinate(phi, g) @ matrix for g, matrix in zip(groups, matrices, strict=True))
+    return _columns(*(product.transpose(-3, -2).flatten(-2) for product in products))
+
+
+def _columns(*parts: Tensor) -> Tensor:
+    """The parts side by side, expanded to the same rows."""
+    if len(parts) == 1:
+        return parts[0]
+    rows = torch.broadcast_shapes(*(part.shape[:-1] for part in parts))
+    return torch.cat([part.expand(*rows, part.shape[-1]) for part in parts], dim=-1)
 
 
 def _by_coordinate(phi: Tensor, group: _Group) -> Tensor:
