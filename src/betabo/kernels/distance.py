@@ -15,7 +15,7 @@ from torch import Tensor
 
 from betabo.kernels.chebyshev import choose_degrees, merge_degrees
 from betabo.kernels.direct import DirectForm
-from betabo.kernels.matmul import Workspace, matmul_form
+from betabo.kernels.matmul import Workspace, broadcast_shape, matmul_form
 from betabo.kernels.special import beta_sq_distance
 
 Method = Literal["auto", "matmul", "lgamma"]
@@ -79,8 +79,8 @@ def sq_distance(
     known = 0
     if degrees is not None:
         known = workspace.known_rows(x2)
-        shapes = {x1.shape[:-2], x2.shape[:-2], bandwidth.shape[:-2], weight.shape[:-2]}
-        pairs = torch.broadcast_shapes(*shapes).numel() * x1.shape[-2] * x2.shape[-2]
+        batch = broadcast_shape(x1.shape[:-2], x2.shape[:-2], bandwidth.shape[:-2], weight.shape[:-2])
+        pairs = batch.numel() * x1.shape[-2] * x2.shape[-2]
         if method == "auto":
             inputs = (x1, x2, bandwidth, weight)
             differentiated = torch.is_grad_enabled() and any(t.requires_grad for t in inputs)

@@ -20,7 +20,7 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import torch
-from torch import Tensor
+from torch import Size, Tensor
 from torch.autograd import Function
 
 from betabo.kernels.chebyshev import chebyshev_features, chebyshev_matrix, chebyshev_slopes
@@ -39,14 +39,19 @@ class _Forms(NamedTuple):
 
     degrees: list[int]
     groups: list[_Group]
-    parameters: list[Tensor]  # bandwidth and weight, leaves of a graph of their own
+    parameters: list[Tensor]  # bandwidth and weight, leaves of a graph of their own where gradients may be wanted
     exact: list[Tensor]  # the forms in float64, at the end of that graph
     matrices: list[Tensor]  # the same as plain numbers of the points' type
 
     def gradient(self, slopes: list[Tensor]) -> list[Tensor]:
         """Gradient with respect to the parameters, given that with respect to the matrices."""
         slopes = [s.double().cpu().sum_to_size(exact.shape) for s, exact in zip(slopes, self.exact, strict=True)]
-        return list(torch.autograd.grad(self.exact, self.parameters, slopes, retain_graph=True))
+        parameters, exact = self.parameters, self.exact
+        if not exact[0].requires_grad:  # first made for a prediction
+            with torch.enable_grad():
+                parameters = [t.detach().requires_grad_() for t in parameters]
+                exact = _matrices(parameters[0], parameters[1], self.groups)
+        return list(torch.autograd.grad(exact, parameters, slopes, retain_graph=True))
 
 
 @dataclass
@@ -112,9 +117,8 @@ class Workspace:
         ):
             return last
         groups = _groups(degrees)
-        with torch.enable_grad():
-            parameters = [t.detach().clone().requires_grad_() for t in (bandwidth, weight)]
-            exact = _matrices(parameters[0], parameters[1], groups)
+        parameters = [t.detach().clone().requires_grad_(torch.is_grad_enabled()) for t in (bandwidth, weight)]
+        exact = _matrices(parameters[0], parameters[1], groups)
         matrices = [matrix.detach().to(like) for matrix in exact]
         self._forms = _Forms(degrees, groups, parameters, exact, matrices)
         return self._forms
@@ -177,8 +181,8 @@ def matmul_form(
     Returns:
         `... x n x m`. The distance of the i-th to the i-th point is exactly zero where the points are the same.
     """
+    forms = workspace.forms(bandwidth, weight, degrees, x1)
     with torch.no_grad():
-        forms = workspace.forms(bandwidth, weight, degrees, x1)
         side1 = workspace.side(x1.detach(), max(degrees))
         side2 = side1 if same else workspace.side(x2.detach(), max(degrees))
         joined1, image1, norm1 = side1.under(forms)
@@ -190,7 +194,7 @@ def matmul_form(
         left = _columns(-2 * scale * image1, own1, torch.ones_like(own1))
         right = _columns(joined2, torch.ones_like(own2), own2)
         result = left @ right.mT
-        batch = torch.broadcast_shapes(x1.shape[:-2], x2.shape[:-2], result.shape[:-2])
+        batch = broadcast_shape(x1.shape[:-2], x2.shape[:-2], result.shape[:-2])
         if result.shape[:-2] != batch:
             result = result.expand(*batch, *result.shape[-2:]).clone()
         if same:
@@ -316,8 +320,13 @@ def _columns(*parts: Tensor) -> Tensor:
     """The parts side by side, expanded to the same rows."""
     if len(parts) == 1:
         return parts[0]
-    rows = torch.broadcast_shapes(*(part.shape[:-1] for part in parts))
+    rows = broadcast_shape(*(part.shape[:-1] for part in parts))
     return torch.cat([part.expand(*rows, part.shape[-1]) for part in parts], dim=-1)
+
+
+def broadcast_shape(*shapes: Size) -> Size:
+    """`torch.broadcast_shapes`, which is slow, after a look whether there is anything to do."""
+    return shapes[0] if len(set(shapes)) == 1 else torch.broadcast_shapes(*shapes)
 
 
 def _by_coordinate(phi: Tensor, group: _Group) -> Tensor:
