@@ -172,13 +172,11 @@ def free_memory(device: str) -> int:
         return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") // 2
 
 
-def reasons_to_skip(setting: Setting, device: str, dtype: torch.dtype) -> dict[str, str]:
-    """Contenders that would need more than half of the free memory, with the reason in words."""
-    needed = NAIVE_TENSORS * setting.n**2 * setting.d * dtype.itemsize
-    allowed = free_memory(device) // 2
-    if needed <= allowed:
-        return {}
-    return {"naive": f"needs about {needed / 1e9:.0f} GB, half of the free memory is {allowed / 1e9:.0f} GB"}
+def reasons_to_skip(setting: Setting, device: str, dtype: torch.dtype, limit: float | None) -> dict[str, str]:
+    """Contenders that would need more than `limit` gigabytes (or half of the free memory), with the reason in words."""
+    needed = NAIVE_TENSORS * setting.n**2 * setting.d * dtype.itemsize / 1e9
+    allowed = free_memory(device) / 2e9 if limit is None else limit
+    return {} if needed <= allowed else {"naive": f"needs about {needed:.0f} GB, {allowed:.0f} GB are allowed"}
 
 
 def time_mode(kernels: dict[str, Kernel], x: Tensor, mode: str, args: argparse.Namespace) -> dict[str, list[float]]:
@@ -201,7 +199,7 @@ def time_mode(kernels: dict[str, Kernel], x: Tensor, mode: str, args: argparse.N
 def time_cell(setting: Setting, args: argparse.Namespace, dtype: torch.dtype) -> dict[str, Any]:
     """All contenders at one setting."""
     x = make_points(setting, args.device, dtype)
-    skipped = reasons_to_skip(setting, args.device, dtype)
+    skipped = reasons_to_skip(setting, args.device, dtype, args.naive_gb)
     kernels = {k: make_kernel(k, setting, args.device, dtype) for k in CONTENDERS if k not in skipped}
     seconds = {mode: time_mode(kernels, x, mode, args) for mode in MODES}
     medians = {mode: {name: median(t) for name, t in times.items()} for mode, times in seconds.items()}
@@ -241,7 +239,7 @@ def measure_peak(name: str, setting: Setting, device: str, dtype: torch.dtype) -
 
 def measure_peaks(setting: Setting, args: argparse.Namespace, dtype: torch.dtype) -> dict[str, Any]:
     """Peak memory of every contender; on the CPU each runs in a process of its own."""
-    skipped = reasons_to_skip(setting, args.device, dtype)
+    skipped = reasons_to_skip(setting, args.device, dtype, args.naive_gb)
     peaks: dict[str, int] = {}
     for name in (name for name in CONTENDERS if name not in skipped):
         if args.device == "cuda":
@@ -414,6 +412,7 @@ def parse_arguments() -> argparse.Namespace:
     parser.add_argument("--repeats", type=int, default=30, help="most calls of a contender (default: 30)")
     parser.add_argument("--budget", type=float, default=10.0, help="seconds a setting and mode, about (default: 10)")
     parser.add_argument("--threads", type=int, help="CPU threads (default: PyTorch's choice)")
+    parser.add_argument("--naive-gb", type=float, help="most memory of the naive form (default: half of what is free)")
     parser.add_argument("--default-malloc", action="store_true", help="let the C library give freed memory back")
     parser.add_argument("--out", type=Path, default=Path("out/bench"), help="folder of results (default: out/bench)")
     parser.add_argument("--quick", action="store_true", help="only n = 200 and 1000, d = 20, h = 0.5")
