@@ -10,17 +10,41 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from betabo.kernels import BetaKernel, BetaMaternKernel, beta_covariance, beta_matern_covariance
+    from betabo.optimizer import Config, Optimizer, minimize
+    from betabo.space import Categorical, Fixed, Float, Int, Space
 
 __version__ = "0.1.0"
 
 _HOME = {
+    "Categorical": "betabo.space",
+    "Config": "betabo.optimizer",
+    "Fixed": "betabo.space",
+    "Float": "betabo.space",
+    "Int": "betabo.space",
+    "Optimizer": "betabo.optimizer",
+    "Space": "betabo.space",
+    "minimize": "betabo.optimizer",
     "BetaKernel": "betabo.kernels",
     "BetaMaternKernel": "betabo.kernels",
     "beta_covariance": "betabo.kernels",
     "beta_matern_covariance": "betabo.kernels",
 }
 
-__all__ = ["BetaKernel", "BetaMaternKernel", "__version__", "beta_covariance", "beta_matern_covariance"]
+__all__ = [
+    "BetaKernel",
+    "BetaMaternKernel",
+    "Categorical",
+    "Config",
+    "Fixed",
+    "Float",
+    "Int",
+    "Optimizer",
+    "Space",
+    "__version__",
+    "beta_covariance",
+    "beta_matern_covariance",
+    "minimize",
+]
 
 
 def __getattr__(name: str) -> Any:

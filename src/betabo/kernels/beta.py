@@ -112,6 +112,8 @@ class BetaKernel(BoxKernel):
         return exponent.exp_()
 
     def _diagonal(self, x1: Tensor, x2: Tensor, log_scale1: Tensor | None, log_scale2: Tensor | None) -> Tensor:
+        if x1 is x2:
+            return torch.ones_like(x1[..., 0]) if log_scale1 is None else (2 * log_scale1).squeeze(-1).exp()
         distance = beta_sq_distance(x1.double(), x2.double(), self.bandwidth.double()).sum(dim=-1).to(x1.dtype)
         exponent = -0.5 * distance
         if log_scale1 is not None and log_scale2 is not None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import torch
 from gpytorch.constraints import Interval
 from gpytorch.priors import Prior
 from torch import Tensor
@@ -104,6 +105,8 @@ class BetaMaternKernel(BoxKernel):
         return covariance
 
     def _diagonal(self, x1: Tensor, x2: Tensor, log_scale1: Tensor | None, log_scale2: Tensor | None) -> Tensor:
+        if x1 is x2:
+            return torch.ones_like(x1[..., 0]) if log_scale1 is None else (2 * log_scale1).squeeze(-1).exp()
         bandwidth, weight = self.geometry()
         distances = beta_sq_distance(x1.double(), x2.double(), bandwidth) * weight
         variance = matern_profile(distances.sum(dim=-1).to(x1.dtype), self.nu)

@@ -12,13 +12,13 @@ from typing import Any
 
 import torch
 from gpytorch.constraints import GreaterThan
-from gpytorch.kernels import ScaleKernel
+from gpytorch.kernels import Kernel, ScaleKernel
 from gpytorch.priors import LogNormalPrior
 from torch import Size
 
 from betabo.kernels.beta import BetaKernel
 from betabo.kernels.beta_matern import BetaMaternKernel
-from betabo.kernels.box import BoundaryWeight, BoxKernel
+from betabo.kernels.box import BoundaryWeight
 from betabo.kernels.special import bandwidth_of_lengthscale
 
 SHORTEST_LENGTHSCALE = 0.025
@@ -44,7 +44,7 @@ def beta_covariance(
     Returns:
         The kernel in a `ScaleKernel`, ready for standardized outputs.
     """
-    prior = _dimension_scaled_prior(ard_num_dims)
+    prior = dimension_scaled_prior(ard_num_dims)
     shortest, typical = bandwidth_of_lengthscale(torch.tensor([SHORTEST_LENGTHSCALE, float(prior.mode)])).tolist()
     kernel = BetaKernel(
         ard_num_dims=ard_num_dims,
@@ -54,7 +54,7 @@ def beta_covariance(
         bandwidth_constraint=GreaterThan(shortest, transform=None, initial_value=typical),
         **kwargs,
     )
-    return _with_output_scale(kernel)
+    return with_output_scale(kernel)
 
 
 def beta_matern_covariance(
@@ -78,7 +78,7 @@ def beta_matern_covariance(
     Returns:
         The kernel in a `ScaleKernel`, ready for standardized outputs.
     """
-    prior = _dimension_scaled_prior(ard_num_dims)
+    prior = dimension_scaled_prior(ard_num_dims)
     kernel = BetaMaternKernel(
         nu=nu,
         ard_num_dims=ard_num_dims,
@@ -90,16 +90,18 @@ def beta_matern_covariance(
         bandwidth_constraint=GreaterThan(_SMALLEST_BANDWIDTH, transform=None, initial_value=1.0),
         **kwargs,
     )
-    return _with_output_scale(kernel)
+    return with_output_scale(kernel)
 
 
-def _dimension_scaled_prior(dims: int) -> LogNormalPrior:
+def dimension_scaled_prior(dims: int) -> LogNormalPrior:
+    """BoTorch's prior of the length scales of a kernel of `dims` coordinates."""
     if dims < 1:
         raise ValueError(f"ard_num_dims is {dims}, expected at least 1.")
     return LogNormalPrior(loc=math.sqrt(2) + math.log(dims) / 2, scale=math.sqrt(3))
 
 
-def _with_output_scale(kernel: BoxKernel) -> ScaleKernel:
+def with_output_scale(kernel: Kernel) -> ScaleKernel:
+    """The kernel in a `ScaleKernel`, whose scale has the prior that suits standardized outputs."""
     return ScaleKernel(
         kernel,
         batch_shape=kernel.batch_shape,

@@ -1,0 +1,133 @@
+"""Where an acquisition function is largest on the unit cube, its faces and vertices included.
+
+Gradient ascent finds a maximum on a face only from a start that leads there. Random starts do not in many dimensions:
+nearly all of them are far from every vertex. So starts are drawn from four places: all over the cube, around the
+best points found so far, at those points with some coordinates moved onto faces, and at vertices.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+import torch
+from botorch.acquisition.acquisition import AcquisitionFunction
+from botorch.exceptions.warnings import OptimizationWarning
+from botorch.generation.gen import gen_candidates_scipy
+from torch import Tensor
+from torch.quasirandom import SobolEngine
+
+
+@dataclass(frozen=True)
+class MaximizeOptions:
+    """How hard to look.
+
+    Attributes:
+        raw_samples: Points all over the cube at which the function is looked at first.
+        local_samples: Points around the incumbents, and as many with coordinates on faces.
+        starts: Points of each kind from which gradient ascent begins.
+        max_iterations: Iterations of gradient ascent.
+    """
+
+    raw_samples: int = 256
+    local_samples: int = 128
+    starts: int = 2
+    max_iterations: int = 60
+
+
+def maximize(
+    acquisition: AcquisitionFunction,
+    incumbents: Tensor,
+    *,
+    seed: int,
+    options: MaximizeOptions | None = None,
+    snap: Callable[[Tensor], Tensor] | None = None,
+) -> tuple[Tensor, Tensor]:
+    """Maximize over the unit cube by bound-constrained gradient steps from many kinds of starts.
+
+    Args:
+        acquisition: Function of t-batches `b x 1 x d`.
+        incumbents: The best points known, best first, `k x d`.
+        seed: Seed of the starts.
+        options: How hard to look.
+        snap: Maps points `b x d` to admissible ones, for discrete coordinates.
+
+    Returns:
+        Points, `m x d`, best first, and their values, `m`. The first is the answer; the others are what to take if
+        it has been evaluated already.
+    """
+    options = MaximizeOptions() if options is None else options
+    snap = (lambda points: points) if snap is None else snap
+    kinds = [snap(points) for points in starting_points(incumbents, options, seed)]
+    values = [_evaluate(acquisition, points) for points in kinds]
+    chosen = []
+    for points, scores in zip(kinds, values, strict=True):
+        best = scores.topk(min(options.starts, len(scores))).indices
+        chosen.append(points[best])
+    starts = torch.unique(torch.cat(chosen), dim=0)
+    with warnings.catch_warnings():  # a line search that gives up is no news: the best point met counts
+        warnings.simplefilter("ignore", OptimizationWarning)
+        ascended, _ = gen_candidates_scipy(
+            starts.unsqueeze(-2), acquisition, 0.0, 1.0, options={"maxiter": options.max_iterations}
+        )
+    ascended = ascended.detach().squeeze(-2).clamp(0, 1)
+    finalists = snap(torch.cat([ascended, _onto_near_faces(ascended), starts]))
+    scores = _evaluate(acquisition, finalists)
+    everything, all_scores = torch.cat([finalists, *kinds]), torch.cat([scores, *values])
+    order = all_scores.argsort(descending=True, stable=True)
+    return everything[order], all_scores[order]
+
+
+def starting_points(incumbents: Tensor, options: MaximizeOptions, seed: int) -> list[Tensor]:
+    """Points at which to look first: all over the cube, around the incumbents, with coordinates on faces, vertices.
+
+    Args:
+        incumbents: The best points known, best first, `k x d`.
+        options: How many of each kind.
+        seed: Seed of the random ones.
+
+    Returns:
+        Four sets of points, each `n x d`.
+    """
+    dims = incumbents.shape[-1]
+    generator = np.random.default_rng(seed)
+    everywhere = SobolEngine(dims, scramble=True, seed=seed).draw(options.raw_samples, dtype=torch.float64)
+    centres = incumbents.cpu().double().numpy()
+    count = options.local_samples
+    base = centres[generator.integers(len(centres), size=count)]
+    moved = _some_coordinates(generator, count, dims)
+    width = 10.0 ** generator.uniform(-3, -0.7, size=(count, 1))
+    around = np.clip(base + moved * width * generator.standard_normal((count, dims)), 0, 1)
+
+    base = centres[generator.integers(len(centres), size=count)]
+    faces = generator.integers(2, size=(count, dims)).astype(np.float64)
+    nearest = np.where(generator.random((count, 1)) < 0.5, np.round(base), faces)
+    onto_faces = np.where(_some_coordinates(generator, count, dims), nearest, base)
+    single = np.repeat(centres[:1], 2 * dims, axis=0)  # the best point with one coordinate on a face, each in turn
+    single[np.arange(dims), np.arange(dims)] = 0.0
+    single[dims + np.arange(dims), np.arange(dims)] = 1.0
+    vertices = np.concatenate([np.round(centres), generator.integers(2, size=(count // 4, dims)).astype(np.float64)])
+    sets = [everywhere.numpy(), around, np.concatenate([onto_faces, single]), vertices]
+    return [torch.from_numpy(points).to(incumbents) for points in sets]
+
+
+def _some_coordinates(generator: np.random.Generator, count: int, dims: int) -> npt.NDArray[np.bool_]:
+    """Which coordinates to move: from one to all of them, at least one in each row."""
+    share = np.minimum(1.0, 2.0 ** generator.uniform(0, np.log2(dims + 1), size=(count, 1)) / dims)
+    moved: npt.NDArray[np.bool_] = generator.random((count, dims)) < share
+    moved[np.arange(count), generator.integers(dims, size=count)] = True
+    return moved
+
+
+def _onto_near_faces(points: Tensor, reach: float = 0.02) -> Tensor:
+    """The points with every coordinate that is close to a face on it."""
+    return torch.where(points < reach, 0.0, torch.where(points > 1 - reach, 1.0, points))
+
+
+def _evaluate(acquisition: AcquisitionFunction, points: Tensor) -> Tensor:
+    with torch.no_grad():
+        values: Tensor = acquisition(points.unsqueeze(-2))
+    return torch.nan_to_num(values, nan=-torch.inf, posinf=torch.finfo(values.dtype).max)

@@ -1,0 +1,93 @@
+"""What a search is told once: how to model, where to look, what to do about trouble."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import asdict, dataclass, fields
+from difflib import get_close_matches
+from typing import Any, TypeAlias
+
+from botorch.acquisition.acquisition import AcquisitionFunction
+from gpytorch.kernels import Kernel
+
+from betabo.acquisition.catalogue import ACQUISITIONS, DEFAULT_BETA, AcquisitionContext, BetaSchedule
+from betabo.kernels.catalogue import KERNELS
+from betabo.surrogate.fit import Noise
+
+KernelChoice: TypeAlias = str | Kernel | Callable[[int], Kernel]
+AcquisitionChoice: TypeAlias = str | Callable[[AcquisitionContext], AcquisitionFunction]
+
+
+@dataclass(frozen=True)
+class Config:
+    """Configuration of a search.
+
+    Attributes:
+        kernel: A name from `betabo.kernels.catalogue.KERNELS`, a GPyTorch kernel, or a factory of the dimension.
+        acquisition: A name from `betabo.acquisition.catalogue.ACQUISITIONS`, or a factory of an `AcquisitionContext`.
+        beta: Exploration weight of `"ucb"`, a number or a schedule.
+        noise: `"unknown"`, `"none"`, or the variance of the objective's noise in its own units squared.
+        starting_points: Evaluations before the model is asked; None is twice the dimension, between 5 and 60.
+        power_transform: Whether skewed values are made symmetric before they are modelled.
+        max_failures: Failed evaluations in a row after which the search stops.
+        duplicate_tolerance: Points closer than this in every unit-cube coordinate count as the same.
+    """
+
+    kernel: KernelChoice = "beta-matern"
+    acquisition: AcquisitionChoice = "log_ei"
+    beta: float | BetaSchedule = DEFAULT_BETA
+    noise: Noise = "unknown"
+    starting_points: int | None = None
+    power_transform: bool = True
+    max_failures: int = 10
+    duplicate_tolerance: float = 1e-7
+
+    def __post_init__(self) -> None:
+        _check_name("kernel", self.kernel, KERNELS)
+        _check_name("acquisition", self.acquisition, ACQUISITIONS)
+        if self.noise not in ("unknown", "none") and not (
+            isinstance(self.noise, (int, float)) and 0 <= self.noise < float("inf")
+        ):
+            raise ValueError(f"noise is {self.noise!r}, expected 'unknown', 'none' or a variance >= 0.")
+        if not callable(self.beta) and not self.beta >= 0:
+            raise ValueError(f"beta is {self.beta!r}, expected a number >= 0 or a schedule.")
+        if self.starting_points is not None and self.starting_points < 1:
+            raise ValueError(f"starting_points is {self.starting_points}, expected at least 1.")
+        if self.max_failures < 1:
+            raise ValueError(f"max_failures is {self.max_failures}, expected at least 1.")
+
+    def design_size(self, dims: int) -> int:
+        """Number of starting points in `dims` dimensions."""
+        return self.starting_points if self.starting_points is not None else min(max(2 * dims, 5), 60)
+
+    def to_json(self) -> dict[str, Any]:
+        """The configuration as JSON.
+
+        Raises:
+            ValueError: If the kernel, the acquisition or the schedule is an object and not a name or number.
+        """
+        for name in ("kernel", "acquisition", "beta"):
+            value = getattr(self, name)
+            if not isinstance(value, (str, int, float)):
+                raise ValueError(
+                    f"{name} is {value!r}, which cannot be saved; use a name from the catalogue or a number."
+                )
+        return asdict(self)
+
+    @classmethod
+    def from_json(cls, data: dict[str, Any]) -> Config:
+        """The configuration that `to_json` wrote."""
+        unknown = set(data) - {f.name for f in fields(cls)}
+        if unknown:
+            raise ValueError(f"unknown settings {sorted(unknown)}; written by another version of betabo?")
+        return cls(**data)
+
+
+def _check_name(what: str, value: object, known: dict[str, Any]) -> None:
+    if isinstance(value, str):
+        if value not in known:
+            close = get_close_matches(value, known, n=1)
+            hint = f" Did you mean {close[0]!r}?" if close else ""
+            raise ValueError(f"{what} is {value!r}, expected one of {', '.join(known)}.{hint}")
+    elif not callable(value):
+        raise TypeError(f"{what} is a {type(value).__name__}, expected a name or a factory.")

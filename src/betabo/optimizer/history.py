@@ -1,0 +1,70 @@
+"""The record of a search: every evaluation, in the order in which it was told."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass, field
+from typing import Any, Literal
+
+import numpy as np
+import numpy.typing as npt
+
+Points = npt.NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Evaluation:
+    """One evaluation of the objective.
+
+    Attributes:
+        unit: The point in the unit cube.
+        value: Its value, None where the evaluation failed.
+        error: Why it failed, empty where it did not.
+        origin: `"start"` for a starting point, `"model"` for a proposal of the model, `"user"` for a point that was
+            told without having been asked for.
+        diagnostics: Figures of the step that proposed the point.
+    """
+
+    unit: tuple[float, ...]
+    value: float | None
+    error: str = ""
+    origin: Literal["start", "model", "user"] = "user"
+    diagnostics: dict[str, Any] = field(default_factory=dict)
+
+    @property
+    def failed(self) -> bool:
+        """Whether the evaluation failed."""
+        return self.value is None
+
+    def to_json(self) -> dict[str, Any]:
+        """The evaluation as JSON."""
+        return asdict(self)
+
+    @classmethod
+    def from_json(cls, data: dict[str, Any]) -> Evaluation:
+        """The evaluation that `to_json` wrote."""
+        return cls(**{**data, "unit": tuple(data["unit"])})
+
+
+@dataclass(frozen=True)
+class Pending:
+    """A point that was asked for and not yet told."""
+
+    unit: tuple[float, ...]
+    origin: Literal["start", "model", "user"]
+    diagnostics: dict[str, Any] = field(default_factory=dict)
+
+
+def boundary_distance(unit: npt.ArrayLike) -> float:
+    r"""Normalized distance to the boundary, :math:`1 - 2\lVert x - c\rVert_\infty`: 1 at the centre, 0 on a face."""
+    return float(1 - 2 * np.abs(np.asarray(unit, dtype=np.float64) - 0.5).max())
+
+
+def on_face(unit: npt.ArrayLike) -> bool:
+    """Whether at least one coordinate lies exactly on a bound."""
+    array = np.asarray(unit, dtype=np.float64)
+    return bool(((array == 0) | (array == 1)).any())
+
+
+def stack(units: list[tuple[float, ...]], dims: int) -> Points:
+    """Points as an array, `n x d`, also for none."""
+    return np.array(units, dtype=np.float64).reshape(len(units), dims)

@@ -1,0 +1,235 @@
+"""A search that is driven from outside: ask for points, tell their values, save, resume."""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+import tempfile
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any, cast, overload
+
+import numpy as np
+
+from betabo.optimizer.config import Config
+from betabo.optimizer.core import Data, propose
+from betabo.optimizer.history import Evaluation, Pending, stack
+from betabo.optimizer.result import SearchResult
+from betabo.space import Space, as_space
+from betabo.surrogate import FitState
+
+_FORMAT = 1  # of the files that `save` writes
+_SAME = 1e-9  # how far a told point may be from the one that was asked for, in the unit cube
+
+
+class TooManyFailuresError(RuntimeError):
+    """So many evaluations failed in a row that going on makes no sense."""
+
+
+class Optimizer:
+    """Minimizes a black box over a bounded space, by ask and tell.
+
+    Points that were asked for and not yet told are pending: later proposals take them into account. Points may be told
+    in any order, and points that were never asked for may be told too.
+
+    Args:
+        space: Bounds as pairs, a `scipy.optimize.Bounds`, a dictionary of parameters, or a `Space`.
+        seed: Seed of the search; None draws one. The same seed gives the same proposals on the same machine.
+        initial_points: Points to be asked for first, in the user's units.
+        config: The configuration as a whole, in place of `settings`.
+        settings: Settings of `Config`: `kernel`, `acquisition`, `beta`, `noise`, `starting_points`, `power_transform`,
+            `max_failures`, `duplicate_tolerance`.
+
+    Example:
+        >>> opt = Optimizer([(-5, 10), (0, 15)], seed=0)
+        >>> for _ in range(20):
+        ...     x = opt.ask()
+        ...     opt.tell(x, (x[0] - 1) ** 2 + x[1])
+        >>> opt.result().fun
+    """
+
+    def __init__(
+        self,
+        space: Any,
+        *,
+        seed: int | None = None,
+        initial_points: Iterable[Any] = (),
+        config: Config | None = None,
+        **settings: Any,
+    ) -> None:
+        if config is not None and settings:
+            raise ValueError(f"config is given together with {', '.join(settings)}; put everything into one of them.")
+        self.space = as_space(space)
+        self.config = Config(**settings) if config is None else config
+        if seed is not None and seed < 0:
+            raise ValueError(f"seed is {seed}, expected a number >= 0.")
+        self.seed = int(np.random.SeedSequence().generate_state(1)[0]) if seed is None else int(seed)
+        self.history: list[Evaluation] = []
+        self.pending: list[Pending] = []
+        self._queue = [self._unit(point) for point in initial_points]
+        self._state: FitState | None = None
+
+    @overload
+    def ask(self) -> Any: ...
+    @overload
+    def ask(self, count: int) -> list[Any]: ...
+
+    def ask(self, count: int | None = None) -> Any:
+        """The next point to evaluate, or a list of `count` points.
+
+        Args:
+            count: Number of points; None returns one point and not a list.
+
+        Raises:
+            TooManyFailuresError: After `max_failures` failed evaluations in a row.
+        """
+        if count is not None and count < 1:
+            raise ValueError(f"count is {count}, expected at least 1.")
+        self._check_failures()
+        wanted = 1 if count is None else count
+        new = [Pending(unit, "start") for unit in self._queue[:wanted]]
+        self._queue = self._queue[wanted:]
+        self.pending.extend(new)
+        while len(new) < wanted:
+            data = self._data()
+            from_model = data.total >= self.config.design_size(data.dims) and len(data.values) >= 2
+            missing = wanted - len(new)
+            if not from_model and len(data.values) >= 2:  # the batch may cross the end of the starting design
+                missing = min(missing, self.config.design_size(data.dims) - data.total)
+            proposal = propose(
+                data,
+                self.config,
+                count=missing,
+                seed=self.seed,
+                state=self._state,
+                snap=self.space.snap,
+                neighbours=None if self.space.is_continuous else self.space.neighbours,
+            )
+            self._state = proposal.state
+            batch = [
+                Pending(tuple(unit.tolist()), "model" if from_model else "start", proposal.diagnostics if not i else {})
+                for i, unit in enumerate(proposal.points)
+            ]
+            self.pending.extend(batch)
+            new.extend(batch)
+        points = [self.space.from_unit(np.array(p.unit)) for p in new]
+        return points[0] if count is None else points
+
+    def tell(self, point: Any, value: float | None) -> None:
+        """Record the value of a point.
+
+        Args:
+            point: The point, in the user's units. It need not have been asked for.
+            value: Its value. NaN, infinity and None record a failed evaluation.
+        """
+        unit = self._unit(point)
+        number = _as_number(value)
+        if number is None:
+            self._record(unit, None, f"the value was {value!r}")
+        else:
+            self._record(unit, number, "")
+
+    def tell_failure(self, point: Any, reason: str = "the evaluation failed") -> None:
+        """Record that the evaluation of a point failed, and why."""
+        self._record(self._unit(point), None, reason or "the evaluation failed")
+
+    def result(self, message: str = "") -> SearchResult:
+        """The best point so far and the whole record."""
+        return SearchResult.of(self.space, list(self.history), message or f"{len(self.history)} evaluations")
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the search to a JSON file, whole or not at all."""
+        target = Path(path)
+        text = json.dumps(self.to_json(), indent=1)
+        with tempfile.NamedTemporaryFile(
+            "w", encoding="utf-8", dir=target.parent, prefix=target.name, suffix=".tmp", delete=False
+        ) as file:
+            file.write(text)
+            file.flush()
+            os.fsync(file.fileno())
+        os.replace(file.name, target)
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str]) -> Optimizer:
+        """The search that `save` wrote; its next proposal is the one that the saved search would have made."""
+        try:
+            data = json.loads(Path(path).read_text(encoding="utf-8"))
+        except json.JSONDecodeError as error:
+            raise ValueError(f"{path} is not a saved search: {error}.") from error
+        return cls.from_json(data)
+
+    def to_json(self) -> dict[str, Any]:
+        """The search as JSON."""
+        return {
+            "format": _FORMAT,
+            "space": self.space.to_json(),
+            "config": self.config.to_json(),
+            "seed": self.seed,
+            "history": [evaluation.to_json() for evaluation in self.history],
+            "pending": [{"unit": p.unit, "origin": p.origin, "diagnostics": p.diagnostics} for p in self.pending],
+            "queue": self._queue,
+            "state": None
+            if self._state is None
+            else {"parameters": self._state.parameters, "noise": self._state.noise},
+        }
+
+    @classmethod
+    def from_json(cls, data: dict[str, Any]) -> Optimizer:
+        """The search that `to_json` wrote."""
+        if not isinstance(data, dict) or data.get("format") != _FORMAT:
+            found = data.get("format") if isinstance(data, dict) else type(data).__name__
+            raise ValueError(f"saved search has format {found!r}, expected {_FORMAT}.")
+        optimizer = cls(Space.from_json(data["space"]), seed=data["seed"], config=Config.from_json(data["config"]))
+        optimizer.history = [Evaluation.from_json(entry) for entry in data["history"]]
+        optimizer.pending = [Pending(tuple(p["unit"]), p["origin"], p["diagnostics"]) for p in data["pending"]]
+        optimizer._queue = [tuple(unit) for unit in data["queue"]]
+        optimizer._state = None if data["state"] is None else FitState(**data["state"])
+        return optimizer
+
+    def _unit(self, point: Any) -> tuple[float, ...]:
+        return cast("tuple[float, ...]", tuple(self.space.to_unit(point).tolist()))
+
+    def _record(self, unit: tuple[float, ...], value: float | None, error: str) -> None:
+        """Move a point from the pending ones to the record."""
+        match = None
+        for pending in self.pending:
+            if max(abs(a - b) for a, b in zip(pending.unit, unit, strict=True)) <= _SAME:
+                match = pending
+                break
+        if match is None:
+            self.history.append(Evaluation(unit, value, error))
+            return
+        self.pending.remove(match)
+        self.history.append(Evaluation(match.unit, value, error, match.origin, match.diagnostics))
+
+    def _data(self) -> Data:
+        dims = self.space.dims
+        finished = [e for e in self.history if e.value is not None]
+        return Data(
+            points=stack([e.unit for e in finished], dims),
+            values=np.array([e.value for e in finished], dtype=np.float64),
+            failed=stack([e.unit for e in self.history if e.failed], dims),
+            pending=stack([p.unit for p in self.pending], dims),
+        )
+
+    def _check_failures(self) -> None:
+        last = self.history[-self.config.max_failures :]
+        if len(last) == self.config.max_failures and all(e.failed for e in last):
+            raise TooManyFailuresError(
+                f"the last {len(last)} evaluations failed, the most recent one because {last[-1].error}; "
+                "everything so far is in the result. Check the objective or the bounds, or raise max_failures."
+            )
+
+
+def _as_number(value: Any) -> float | None:
+    """The value as a finite float, None for a failed evaluation, an error for what cannot be a value."""
+    if value is None:
+        return None
+    try:
+        number = float(value)
+    except (TypeError, ValueError):
+        raise TypeError(
+            f"value is {value!r}, expected a number (NaN, infinity or None for a failed evaluation)."
+        ) from None
+    return number if math.isfinite(number) else None

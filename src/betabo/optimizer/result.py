@@ -1,0 +1,98 @@
+"""What a search returns: SciPy's shape, with the whole record."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from scipy.optimize import OptimizeResult
+
+from betabo.optimizer.history import Evaluation, boundary_distance, on_face
+from betabo.space import Space
+
+if TYPE_CHECKING:
+    import pandas
+    import pyarrow
+
+
+class SearchResult(OptimizeResult):  # type: ignore[misc]
+    """Outcome of a search, a `scipy.optimize.OptimizeResult`.
+
+    Attributes:
+        x: The best point, in the user's units; None if no evaluation succeeded.
+        fun: Its value.
+        nfev: Number of evaluations, failed ones included.
+        nfail: Number of failed evaluations.
+        success: Whether at least one evaluation succeeded and the search came to its end.
+        message: Why it ended.
+        history: All evaluations in order.
+        space: The search space.
+        seconds: Time spent in fitting and in maximizing the acquisition function, by name.
+        face_share: Share of the model's proposals with a coordinate on a bound.
+    """
+
+    @classmethod
+    def of(cls, space: Space, history: list[Evaluation], message: str, complete: bool = True) -> SearchResult:
+        """The result of a record."""
+        finished = [e for e in history if e.value is not None]
+        best = min(finished, key=lambda e: e.value if e.value is not None else float("inf"), default=None)
+        proposed = [e for e in history if e.origin == "model"]
+        return cls(
+            x=None if best is None else space.from_unit(best.unit),
+            fun=float("nan") if best is None else best.value,
+            nfev=len(history),
+            nfail=len(history) - len(finished),
+            success=complete and best is not None,
+            message=message,
+            history=history,
+            space=space,
+            seconds={
+                name: sum(e.diagnostics.get(f"{name}_seconds", 0.0) for e in history) for name in ("fit", "acquisition")
+            },
+            face_share=sum(on_face(e.unit) for e in proposed) / len(proposed) if proposed else float("nan"),
+        )
+
+    def rows(self) -> list[dict[str, Any]]:
+        """One dictionary an evaluation: parameters, value, the best value so far, and the step's diagnostics."""
+        rows, best = [], float("inf")
+        for number, evaluation in enumerate(self.history):
+            point = self.space.from_unit(evaluation.unit)
+            if not isinstance(point, dict):
+                point = {f"x{i}": float(v) for i, v in enumerate(point)}
+            best = best if evaluation.value is None else min(best, evaluation.value)
+            rows.append(
+                {
+                    "evaluation": number,
+                    **point,
+                    "value": float("nan") if evaluation.value is None else evaluation.value,
+                    "best": best,
+                    "failed": evaluation.failed,
+                    "error": evaluation.error,
+                    "origin": evaluation.origin,
+                    "boundary_distance": boundary_distance(evaluation.unit),
+                    "on_face": on_face(evaluation.unit),
+                    "fit": evaluation.diagnostics.get("fit", ""),
+                    "fit_seconds": evaluation.diagnostics.get("fit_seconds", 0.0),
+                    "acquisition_seconds": evaluation.diagnostics.get("acquisition_seconds", 0.0),
+                    "bandwidth": evaluation.diagnostics.get("bandwidth", []),
+                    "boundary_weight": evaluation.diagnostics.get("boundary_weight", float("nan")),
+                    "lengthscale": evaluation.diagnostics.get("lengthscale", []),
+                    "noise": evaluation.diagnostics.get("noise", float("nan")),
+                }
+            )
+        return rows
+
+    def to_pandas(self) -> pandas.DataFrame:
+        """The record as a pandas table, one row an evaluation."""
+        try:
+            import pandas
+        except ImportError as error:
+            raise ImportError("to_pandas needs pandas: pip install 'betabo[tables]'") from error
+        return pandas.DataFrame(self.rows())
+
+    def to_arrow(self) -> pyarrow.Table:
+        """The record as an Arrow table, one row an evaluation."""
+        try:
+            import pyarrow
+        except ImportError as error:
+            raise ImportError("to_arrow needs pyarrow: pip install 'betabo[tables]'") from error
+        return pyarrow.Table.from_pylist(self.rows())
