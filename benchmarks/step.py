@@ -1,8 +1,8 @@
 """Time of one step of a search, fit and acquisition together, against BoTorch's default loop and Optuna's GPSampler.
 
-Each optimizer is given the same `n` evaluations of Levy's function and asked for the next point, several times in a row, each
-time with its last proposal evaluated and added, as in a search. The contenders take turns, so that whatever else the
-machine does hits all of them alike. The first step is left out: it includes what warms up.
+Each optimizer is given the same `n` evaluations of Levy's function and asked for the next point, several times in a
+row, each time with its last proposal evaluated and added, as in a search. The contenders take turns, so that whatever
+else the machine does hits all of them alike. The first step is left out: it includes what warms up.
 
     python benchmarks/step.py --sizes 100 300 --dims 6 20 --kernels beta-matern beta
 """

@@ -1,8 +1,22 @@
 """Covariance functions on the unit cube."""
 
 from betabo.kernels import pathwise as pathwise  # registers features for BoTorch's pathwise sampling
+from betabo.kernels.additive import NewtonGirardKernel
 from betabo.kernels.beta import BetaKernel
 from betabo.kernels.beta_matern import BetaMaternKernel
+from betabo.kernels.catalogue import KERNELS, make_kernel
+from betabo.kernels.cylindrical import CylindricalKernel
 from betabo.kernels.factory import beta_covariance, beta_matern_covariance
+from betabo.kernels.warped import WarpedKernel
 
-__all__ = ["BetaKernel", "BetaMaternKernel", "beta_covariance", "beta_matern_covariance"]
+__all__ = [
+    "KERNELS",
+    "BetaKernel",
+    "BetaMaternKernel",
+    "CylindricalKernel",
+    "NewtonGirardKernel",
+    "WarpedKernel",
+    "beta_covariance",
+    "beta_matern_covariance",
+    "make_kernel",
+]

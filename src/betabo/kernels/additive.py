@@ -7,16 +7,15 @@ from typing import Any
 
 import torch
 from gpytorch.constraints import Interval, Positive
-from gpytorch.kernels import Kernel
 from gpytorch.priors import Prior
 from torch import Tensor
 
-from betabo.kernels.box import as_parameter, register_prior
+from betabo.kernels.cube import CubeKernel, as_parameter, register_prior
 
 _DEFAULT_DEGREE = 4
 
 
-class NewtonGirardKernel(Kernel):  # type: ignore[misc]
+class NewtonGirardKernel(CubeKernel):
     r"""Additive kernel: a variance for each order of interaction between the coordinates.
 
     .. math::

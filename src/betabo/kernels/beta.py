@@ -10,7 +10,8 @@ from gpytorch.constraints import Interval
 from gpytorch.priors import Prior
 from torch import Tensor
 
-from betabo.kernels.box import BoundaryWeight, BoxKernel, as_parameter, register_prior
+from betabo.kernels.box import BoundaryWeight, BoxKernel
+from betabo.kernels.cube import as_parameter, register_prior
 from betabo.kernels.distance import Method, sq_distance
 from betabo.kernels.special import bandwidth_of_lengthscale, beta_sq_distance, metric_at_centre
 

@@ -4,23 +4,18 @@ from __future__ import annotations
 
 import math
 from abc import abstractmethod
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
-from functools import partial
+from collections.abc import Sequence
 from typing import Any, Literal
 
 import torch
 from gpytorch.constraints import GreaterThan, Interval
-from gpytorch.kernels import Kernel
 from gpytorch.priors import GammaPrior, Prior
 from torch import Tensor
 
+from betabo.kernels.cube import CubeKernel, as_parameter, register_prior, show
 from betabo.kernels.distance import METHODS, Method
 from betabo.kernels.matmul import Workspace
 from betabo.kernels.special import boundary_excess
-
-# How far outside [0, 1] a coordinate may lie and still count as rounding of a bound.
-_ROUNDING = {torch.float64: 1e-9, torch.float32: 1e-5}
 
 # In float64 the variance at a vertex cannot overflow in so few dimensions, for bandwidths down to 1e-10.
 _ALWAYS_FINITE_DIMS = 30
@@ -28,7 +23,7 @@ _ALWAYS_FINITE_DIMS = 30
 BoundaryWeight = float | Literal["learned"]
 
 
-class BoxKernel(Kernel):  # type: ignore[misc]
+class BoxKernel(CubeKernel):
     r"""Base class of covariance functions on the unit cube :math:`[0, 1]^d`.
 
     It owns the `bandwidth` and the `boundary_weight`, checks that points lie in the cube, and remembers the features of
@@ -93,7 +88,6 @@ class BoxKernel(Kernel):  # type: ignore[misc]
             self.register_buffer("fixed_boundary_weight", torch.zeros(weight_shape, dtype=torch.float64))
             self.boundary_weight = _number(boundary_weight)
 
-    active_dims: Tensor | None
     fixed_boundary_weight: Tensor
 
     @property
@@ -111,10 +105,10 @@ class BoxKernel(Kernel):  # type: ignore[misc]
     def bandwidth(self, value: Tensor | float | Sequence[float]) -> None:
         target = as_parameter(value, self.raw_bandwidth, "bandwidth")
         if not bool((target > 0).all()) or not bool(target.isfinite().all()):
-            raise ValueError(f"bandwidth is {_show(target)}, expected finite numbers > 0.")
+            raise ValueError(f"bandwidth is {show(target)}, expected finite numbers > 0.")
         constraint = self.raw_bandwidth_constraint
         if not constraint.check(target):
-            raise ValueError(f"bandwidth is {_show(target)}, outside the kernel's constraint {constraint}.")
+            raise ValueError(f"bandwidth is {show(target)}, outside the kernel's constraint {constraint}.")
         self.initialize(raw_bandwidth=constraint.inverse_transform(target))
 
     @property
@@ -130,7 +124,7 @@ class BoxKernel(Kernel):  # type: ignore[misc]
         like = self.raw_boundary_weight if self.learns_boundary_weight else self.fixed_boundary_weight
         target = as_parameter(value, like, "boundary_weight")
         if not bool(((target >= 0) & (target <= 1)).all()):
-            raise ValueError(f"boundary_weight is {_show(target)}, expected a number in [0, 1] or 'learned'.")
+            raise ValueError(f"boundary_weight is {show(target)}, expected a number in [0, 1] or 'learned'.")
         if self.learns_boundary_weight:
             inside = target.clamp(1e-6, 1 - 1e-6)  # the ends lie at infinity in the raw parameter
             self.initialize(raw_boundary_weight=self.raw_boundary_weight_constraint.inverse_transform(inside))
@@ -179,100 +173,11 @@ class BoxKernel(Kernel):  # type: ignore[misc]
                 )
         return log_scale
 
-    def check_points(self, x: Tensor) -> Tensor:
-        """Refuse what is not a point of the unit cube; move rounding errors back onto the bounds."""
-        if x.dtype not in _ROUNDING:
-            raise TypeError(
-                f"points have dtype {x.dtype}, expected torch.float64 or torch.float32: convert them with x.double()."
-            )
-        if self.ard_num_dims is not None and x.shape[-1] != self.ard_num_dims:
-            raise ValueError(
-                f"points have {x.shape[-1]} coordinates, expected {self.ard_num_dims} (the kernel's ard_num_dims)."
-            )
-        if x.numel() == 0:
-            return x
-        low, high = torch.stack(torch.aminmax(x.detach())).tolist()
-        if low >= 0 and high <= 1:
-            return x
-        slack = _ROUNDING[x.dtype]
-        if not (low >= -slack and high <= 1 + slack):
-            found = "NaN" if math.isnan(low + high) else f"values from {low:g} to {high:g}"
-            raise ValueError(
-                f"points contain {found}, expected coordinates in [0, 1]: "
-                "scale them with the bounds of the search space, "
-                "for example input_transform=Normalize(d, bounds=bounds)."
-            )
-        return x + (x.clamp(0, 1) - x).detach()  # the gradient passes as if x lay on the bound
-
-    def __getitem__(self, index: Any) -> BoxKernel:
-        with self._active_dims_set_aside() as active_dims:
-            selected: BoxKernel = super().__getitem__(index)
-        selected.active_dims = active_dims
-        return selected
-
-    def expand_batch(self, *sizes: Any) -> BoxKernel:
-        """The same kernel with its parameters expanded to a larger batch shape."""
-        with self._active_dims_set_aside() as active_dims:
-            expanded: BoxKernel = super().expand_batch(*sizes)
-        expanded.active_dims = active_dims
-        return expanded
-
-    @contextmanager
-    def _active_dims_set_aside(self) -> Iterator[Tensor | None]:
-        """GPyTorch indexes and expands every buffer as if it had the batch shape; `active_dims` has not."""
-        active_dims = self.active_dims
-        self.active_dims = None
-        try:
-            yield active_dims
-        finally:
-            self.active_dims = active_dims
-
     def __getstate__(self) -> dict[str, Any]:
         return {**super().__getstate__(), "_workspace": Workspace()}
-
-
-def register_prior(
-    kernel: Kernel, name: str, prior: Prior | None, setter: Callable[[Any, Tensor], None] | None = None
-) -> None:
-    """Put a prior on the attribute `name`, with closures that read it and set it.
-
-    `fit_gpytorch_mll` restarts from draws of the priors, through the setting closure. The default one moves a draw
-    outside the attribute's constraint to the nearest admissible value.
-    """
-    if prior is None:
-        return
-    if not isinstance(prior, Prior):
-        raise TypeError(f"{name}_prior is a {type(prior).__name__}, expected a gpytorch.priors.Prior.")
-    kernel.register_prior(f"{name}_prior", prior, partial(_read, name), setter or partial(_set_within_constraint, name))
-
-
-def _read(name: str, kernel: Kernel) -> Tensor:
-    value: Tensor = getattr(kernel, name)
-    return value
-
-
-def _set_within_constraint(name: str, kernel: Kernel, value: Tensor) -> None:
-    constraint = getattr(kernel, f"raw_{name}_constraint")
-    setattr(kernel, name, value.clamp(constraint.lower_bound, constraint.upper_bound))
-
-
-def as_parameter(value: Tensor | float | Sequence[float], like: Tensor, name: str) -> Tensor:
-    """`value` in the dtype, device and shape of the parameter `like`."""
-    tensor = torch.as_tensor(value, dtype=like.dtype, device=like.device)
-    try:
-        return tensor.expand_as(like)
-    except RuntimeError:
-        raise ValueError(
-            f"{name} has shape {tuple(tensor.shape)}, expected a number or a shape that expands to {tuple(like.shape)}."
-        ) from None
 
 
 def _number(boundary_weight: object) -> float:
     if isinstance(boundary_weight, (int, float)) and not isinstance(boundary_weight, bool):
         return float(boundary_weight)
     raise ValueError(f"boundary_weight is {boundary_weight!r}, expected a number in [0, 1] or 'learned'.")
-
-
-def _show(value: Tensor) -> str:
-    values = value.detach().flatten().tolist()
-    return f"{values[0]:g}" if len(set(values)) == 1 else f"[{', '.join(f'{v:g}' for v in values)}]"

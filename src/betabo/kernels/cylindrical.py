@@ -8,18 +8,17 @@ from typing import Any
 
 import torch
 from gpytorch.constraints import Interval, Positive
-from gpytorch.kernels import Kernel
 from gpytorch.priors import Prior
 from torch import Tensor
 
-from betabo.kernels.box import BoxKernel, as_parameter, register_prior
+from betabo.kernels.cube import CubeKernel, as_parameter, register_prior
 from betabo.kernels.radial import matern_profile
 
 # The vertices of the cube lie this far inside the ball, where 1 - r^alpha and its powers are smooth.
 _MARGIN = 1e-5
 
 
-class CylindricalKernel(Kernel):  # type: ignore[misc]
+class CylindricalKernel(CubeKernel):
     r"""Cylindrical kernel on the unit cube: a radial times an angular covariance.
 
     .. math::
@@ -88,8 +87,6 @@ class CylindricalKernel(Kernel):  # type: ignore[misc]
             self.register_constraint(f"raw_{name}", constraint)
         self.angular_weights = 1 / num_angular_weights
         register_prior(self, "variance", variance_prior, _set_variance)
-
-    check_points = BoxKernel.check_points
 
     @property
     def is_stationary(self) -> bool:

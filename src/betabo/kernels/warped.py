@@ -14,13 +14,13 @@ from gpytorch.kernels import Kernel
 from gpytorch.priors import LogNormalPrior, Prior
 from torch import Tensor
 
-from betabo.kernels.box import BoxKernel, as_parameter, register_prior
+from betabo.kernels.cube import CubeKernel, as_parameter, register_prior
 
 # This close to a face the warp is a straight line, which bounds its slope: that of x^a is infinite at 0 where a < 1.
 _STRAIGHT = 1e-6
 
 
-class WarpedKernel(Kernel):  # type: ignore[misc]
+class WarpedKernel(CubeKernel):
     r"""Any kernel of the unit cube, after a learned warp of each coordinate.
 
     .. math::
@@ -75,8 +75,6 @@ class WarpedKernel(Kernel):  # type: ignore[misc]
             )
             setattr(self, name, 1.0)
             register_prior(self, name, LogNormalPrior(0.0, math.sqrt(0.75)) if prior is None else prior)
-
-    check_points = BoxKernel.check_points
 
     @property
     def is_stationary(self) -> bool:

@@ -45,16 +45,16 @@ class Config:
     def __post_init__(self) -> None:
         _check_name("kernel", self.kernel, KERNELS)
         _check_name("acquisition", self.acquisition, ACQUISITIONS)
-        if self.noise not in ("unknown", "none") and not (
-            isinstance(self.noise, (int, float)) and 0 <= self.noise < float("inf")
-        ):
+        if self.noise not in ("unknown", "none") and not (_is_size(self.noise)):
             raise ValueError(f"noise is {self.noise!r}, expected 'unknown', 'none' or a variance >= 0.")
-        if not callable(self.beta) and not self.beta >= 0:
+        if not callable(self.beta) and not _is_size(self.beta):
             raise ValueError(f"beta is {self.beta!r}, expected a number >= 0 or a schedule.")
         if self.starting_points is not None and self.starting_points < 1:
             raise ValueError(f"starting_points is {self.starting_points}, expected at least 1.")
         if self.max_failures < 1:
             raise ValueError(f"max_failures is {self.max_failures}, expected at least 1.")
+        if not _is_size(self.duplicate_tolerance):
+            raise ValueError(f"duplicate_tolerance is {self.duplicate_tolerance!r}, expected a number >= 0.")
 
     def design_size(self, dims: int) -> int:
         """Number of starting points in `dims` dimensions."""
@@ -81,6 +81,10 @@ class Config:
         if unknown:
             raise ValueError(f"unknown settings {sorted(unknown)}; written by another version of betabo?")
         return cls(**data)
+
+
+def _is_size(value: object) -> bool:
+    return isinstance(value, (int, float)) and 0 <= value < float("inf")
 
 
 def _check_name(what: str, value: object, known: dict[str, Any]) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -24,6 +25,7 @@ from betabo.surrogate import FitState, GaussianProcess, OutputTransform, fit_gp
 Points = npt.NDArray[np.float64]
 Snap = Callable[[Points], Points]
 
+_MOST_NOISE = 1e3  # standard deviation of the noise, in standard deviations of the values
 _INCUMBENTS = 5  # best points around which the acquisition function is searched
 
 
@@ -140,7 +142,8 @@ class _Model:
         kernel = make_kernel(config.kernel, data.dims).double()
         noise = config.noise
         if isinstance(noise, (int, float)):
-            noise = float(noise) / (transform.scale * transform.spread) ** 2
+            deviation = math.sqrt(noise) / transform.scale / transform.spread
+            noise = min(deviation, _MOST_NOISE) ** 2
         generator = torch.Generator().manual_seed(seed)
         process, state, report = fit_gp(
             x, y, kernel, noise=noise, warm_start=state, restarts=1 if state is None else 0, generator=generator

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import Any
 
+import numpy as np
+
 from betabo.optimizer.config import Config
 from betabo.optimizer.optimizer import Optimizer, TooManyFailuresError
 from betabo.optimizer.progress import Display, show_progress
@@ -62,13 +64,14 @@ def minimize(
                 message, complete = str(error), False
                 break
             try:
-                value = fun(point)
+                value = fun(point.copy())  # which may change it in place
             except Exception as error:
                 optimizer.tell_failure(point, f"{type(error).__name__}: {error}")
             else:
                 optimizer.tell(point, value)
             display.update(optimizer.history)
-            if callback is not None and callback(optimizer.result()) is True:
+            stop = None if callback is None else callback(optimizer.result())
+            if isinstance(stop, (bool, np.bool_)) and stop:
                 message = "the callback asked to stop"
                 break
     result = optimizer.result(message)

@@ -145,19 +145,26 @@ class Optimizer:
         with tempfile.NamedTemporaryFile(
             "w", encoding="utf-8", dir=target.parent, prefix=target.name, suffix=".tmp", delete=False
         ) as file:
-            file.write(text)
-            file.flush()
-            os.fsync(file.fileno())
-        os.replace(file.name, target)
+            try:
+                file.write(text)
+                file.flush()
+                os.fsync(file.fileno())
+                os.replace(file.name, target)
+            except BaseException:
+                os.unlink(file.name)
+                raise
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Optimizer:
         """The search that `save` wrote; its next proposal is the one that the saved search would have made."""
         try:
             data = json.loads(Path(path).read_text(encoding="utf-8"))
-        except json.JSONDecodeError as error:
+        except (json.JSONDecodeError, UnicodeDecodeError) as error:
             raise ValueError(f"{path} is not a saved search: {error}.") from error
-        return cls.from_json(data)
+        try:
+            return cls.from_json(data)
+        except (AttributeError, LookupError, TypeError, ValueError) as error:
+            raise ValueError(f"{path} is not a saved search: {type(error).__name__}: {error}") from error
 
     def to_json(self) -> dict[str, Any]:
         """The search as JSON."""
@@ -194,7 +201,8 @@ class Optimizer:
         """Move a point from the pending ones to the record."""
         match = None
         for pending in self.pending:
-            if max(abs(a - b) for a, b in zip(pending.unit, unit, strict=True)) <= _SAME:
+            asked = self._unit(self.space.from_unit(np.array(pending.unit)))  # as the user got it, rounding included
+            if max(abs(a - b) for a, b in zip(asked, unit, strict=True)) <= _SAME:
                 match = pending
                 break
         if match is None:
@@ -228,6 +236,8 @@ def _as_number(value: Any) -> float | None:
         return None
     try:
         number = float(value)
+    except OverflowError:  # an integer beyond the largest float
+        return None
     except (TypeError, ValueError):
         raise TypeError(
             f"value is {value!r}, expected a number (NaN, infinity or None for a failed evaluation)."

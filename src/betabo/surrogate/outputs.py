@@ -24,7 +24,7 @@ class OutputTransform:
     Attributes:
         cap: Largest value kept as it is.
         location: Mean of the capped values.
-        scale: Their standard deviation, 1 where it is zero.
+        scale: Their standard deviation, the largest of them where they differ by rounding only.
         power: Yeo-Johnson's exponent; 1 leaves values as they are.
         centre: Mean after the power transform.
         spread: Standard deviation after the power transform, 1 where it is zero.
@@ -46,18 +46,18 @@ class OutputTransform:
             power: Whether to use the power transform.
         """
         values = np.asarray(values, dtype=np.float64)
-        lowest, upper_quartile = values.min(), np.quantile(values, 0.75)
-        # Halved first: the difference of two numbers near 1e308 would overflow.
-        height = upper_quartile / 2 - lowest / 2
-        cap = np.inf if height <= 0 else min(upper_quartile / 2 + _REACH * height, np.finfo(np.float64).max / 4) * 2
+        # Halved first, here and below: the difference of two numbers near 1e308 would overflow.
+        lowest, upper_quartile = float((values / 2).min()), float(np.quantile(values / 2, 0.75))
+        height = upper_quartile - lowest
+        cap = np.inf if height <= 0 else 2 * (upper_quartile + _REACH * height)
         capped = np.minimum(values, cap)
         magnitude = np.abs(capped).max() or 1.0
         location = float(np.mean(capped / magnitude) * magnitude)
         scale = float(np.std(capped / magnitude) * magnitude)
-        scale = scale if scale > 1e-14 * abs(location) and scale > 0 else 1.0
-        standard = (capped - location) / scale
+        scale = scale if scale > 1e-14 * abs(location) else float(magnitude)
+        standard = _standardized(capped, location, scale)
         exponent = 1.0
-        if power and len(values) >= 4 and standard.std() > 0:
+        if power and len(values) >= 4 and standard.std() > 1e-12:
             found = float(stats.yeojohnson_normmax(standard))
             exponent = found if np.isfinite(found) and abs(found) < 20 else 1.0
         powered = stats.yeojohnson(standard, exponent)
@@ -66,6 +66,11 @@ class OutputTransform:
 
     def __call__(self, values: npt.ArrayLike) -> Values:
         """The transformed values."""
-        standard = (np.minimum(np.asarray(values, dtype=np.float64), self.cap) - self.location) / self.scale
+        capped = np.minimum(np.asarray(values, dtype=np.float64), self.cap)
+        standard = _standardized(capped, self.location, self.scale)
         transformed: Values = (stats.yeojohnson(standard, self.power) - self.centre) / self.spread
         return transformed
+
+
+def _standardized(values: Values, location: float, scale: float) -> Values:
+    return (values / 2 - location / 2) / scale * 2
