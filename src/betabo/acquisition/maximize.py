@@ -15,7 +15,6 @@ import numpy as np
 import numpy.typing as npt
 import torch
 from botorch.acquisition.acquisition import AcquisitionFunction
-from botorch.exceptions.warnings import OptimizationWarning
 from botorch.generation.gen import gen_candidates_scipy
 from torch import Tensor
 from torch.quasirandom import SobolEngine
@@ -68,8 +67,8 @@ def maximize(
         best = scores.topk(min(options.starts, len(scores))).indices
         chosen.append(points[best])
     starts = torch.unique(torch.cat(chosen), dim=0)
-    with warnings.catch_warnings():  # a line search that gives up is no news: the best point met counts
-        warnings.simplefilter("ignore", OptimizationWarning)
+    # A line search that gives up is no news: the best point met counts. BoTorch insists on its warnings, so they are caught.
+    with warnings.catch_warnings(record=True):
         ascended, _ = gen_candidates_scipy(
             starts.unsqueeze(-2), acquisition, 0.0, 1.0, options={"maxiter": options.max_iterations}
         )
