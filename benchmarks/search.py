@@ -1,9 +1,9 @@
 """Best value found in a fixed budget, beside random search and BoTorch's default loop.
 
 Branin (2-D), Hartmann (6-D) and Levy (8-D), each with its optimum where the usual box has it ("centre"), near a face,
-and near a vertex, by cropping the lower bounds so that the optimum lies at 5% of the side. All optimizers are given the same
-scrambled Sobol starting points. Runs are independent processes; finished ones are kept in the output file, and a second
-call does only what is missing.
+and near a vertex, by cropping the lower bounds so that the optimum lies at 5% of the side. All optimizers are given the
+same scrambled Sobol starting points. Runs are independent processes; finished ones are kept in the output file, and a
+second call does only what is missing.
 
     python benchmarks/search.py --seeds 5 --workers 2
 """

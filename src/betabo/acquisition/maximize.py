@@ -67,7 +67,7 @@ def maximize(
         best = scores.topk(min(options.starts, len(scores))).indices
         chosen.append(points[best])
     starts = torch.unique(torch.cat(chosen), dim=0)
-    # A line search that gives up is no news: the best point met counts. BoTorch insists on its warnings, so they are caught.
+    # A line search that gives up is no news: the best point met counts. BoTorch insists on warning, so that is caught.
     with warnings.catch_warnings(record=True):
         ascended, _ = gen_candidates_scipy(
             starts.unsqueeze(-2), acquisition, 0.0, 1.0, options={"maxiter": options.max_iterations}

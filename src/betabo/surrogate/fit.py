@@ -112,10 +112,16 @@ def fit_gp(
     for start in starts:
         clipped = np.clip(start, *problem.bounds.T)
         result = scipy_minimize(
-            problem, clipped, jac=True, method="L-BFGS-B", bounds=problem.bounds, options={"maxiter": max_iterations}
+            problem.per_point,
+            clipped,
+            jac=True,
+            method="L-BFGS-B",
+            bounds=problem.bounds,
+            options={"maxiter": max_iterations},
         )
-        if np.isfinite(result.fun) and result.fun < problem.worst:
-            found.append((float(result.fun), result.x))
+        objective = float(result.fun) * len(problem.y)
+        if np.isfinite(objective) and objective < 0.99 * problem.worst:
+            found.append((objective, result.x))
     for objective, vector in sorted(found, key=lambda pair: pair[0]):
         try:
             process, state = _condition(x, y, problem, vector)
@@ -245,6 +251,14 @@ class _Likelihood:
         if not (math.isfinite(value) and np.isfinite(gradient).all()):
             return self.worst, np.zeros_like(vector)
         return value, gradient
+
+    def per_point(self, vector: npt.NDArray[np.float64]) -> tuple[float, npt.NDArray[np.float64]]:
+        """The objective divided by the number of points.
+
+        The first step of L-BFGS-B in a box is the gradient itself; of the sum it would be a leap across the box.
+        """
+        value, gradient = self(vector)
+        return value / len(self.y), gradient / len(self.y)
 
     def _evaluate(self, vector: npt.NDArray[np.float64], gradient: npt.NDArray[np.float64]) -> float:
         parameters = [slot.parameter for slot in self.slots]
