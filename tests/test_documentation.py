@@ -22,7 +22,8 @@ def blocks() -> list[pytest.param]:
 
 
 @pytest.mark.parametrize("code", blocks())
-def test_block_runs(code: str) -> None:
+def test_block_runs(code: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         exec(compile(code, "block", "exec"), {})

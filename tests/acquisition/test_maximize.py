@@ -1,4 +1,4 @@
-"""The search for an acquisition function's maximum: on faces and vertices, where gradient ascent alone does not look."""
+"""The maximum of an acquisition function: on faces and at vertices too, where gradient ascent alone does not look."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def bump(centre: Tensor, width: float, height: float = 1.0) -> object:
 def hill_and_peak(top: Tensor) -> Function:
     """A broad hill at the centre, of height 1, and a narrow peak, of height 2."""
     hill, peak = bump(CENTRE, 1.0), bump(top, 0.4, 2.0)
-    return Function(lambda x: hill(x) + peak(x))  # type: ignore[operator]
+    return Function(lambda x: torch.maximum(hill(x), peak(x)))  # type: ignore[operator]
 
 
 def plain_search(function: AcquisitionFunction, dims: int, raw_samples: int, restarts: int) -> tuple[Tensor, Tensor]:
@@ -63,12 +63,12 @@ def test_a_peak_at_a_vertex_is_found_where_gradient_ascent_ends_at_the_hill(seed
     function = hill_and_peak(VERTEX)
     points, values = maximize(function, near_vertex(0.45), seed=seed)
     assert torch.equal(points[0], VERTEX)
-    assert values[0] > 2
+    assert values[0] == 2
     everything = MaximizeOptions()
     samples = everything.raw_samples + 3 * everything.local_samples
     found, value = plain_search(function, DIMS, samples, 4 * everything.starts)
-    assert value < 1.5
-    assert (found - CENTRE).abs().max() < 0.1
+    assert value == pytest.approx(1, abs=1e-3)
+    assert (found - CENTRE).abs().max() < 0.05
 
 
 @pytest.mark.parametrize("seed", range(3))
@@ -83,7 +83,7 @@ def test_a_peak_on_a_face_is_found_from_an_incumbent_beside_it(seed: int) -> Non
     assert points[0, :5].tolist() == pytest.approx([0.5] * 5, abs=0.05)
     assert values[0] > 1.9
     _, value = plain_search(function, DIMS, 640, 8)
-    assert value < 1.5
+    assert value == pytest.approx(1, abs=1e-3)
 
 
 def test_the_maximum_inside_is_found_too() -> None:
@@ -95,8 +95,7 @@ def test_the_maximum_inside_is_found_too() -> None:
 
 @pytest.mark.parametrize("dims", [1, 2, 20])
 def test_a_linear_function_is_largest_exactly_at_a_vertex(dims: int) -> None:
-    slopes = torch.linspace(-1, 1, dims + 1, dtype=torch.float64)[1:]
-    slopes[slopes == 0] = 0.01
+    slopes = torch.tensor([(-1) ** i * (i + 1) / dims for i in range(dims)], dtype=torch.float64)
     points, values = maximize(Function(lambda x: x @ slopes), torch.full((1, dims), 0.5).double(), seed=0)
     assert torch.equal(points[0], (slopes > 0).double())
     assert values[0].item() == pytest.approx(slopes.clamp_min(0).sum().item())

@@ -72,8 +72,8 @@ def maximize(
         ascended, _ = gen_candidates_scipy(
             starts.unsqueeze(-2), acquisition, 0.0, 1.0, options={"maxiter": options.max_iterations}
         )
-    ascended = ascended.detach().squeeze(-2).clamp(0, 1)
-    finalists = snap(torch.cat([ascended, _onto_near_faces(ascended), starts]))
+    ascended = _onto_near_faces(ascended.detach().squeeze(-2).clamp(0, 1), reach=1e-9)  # where rounding kept it off
+    finalists = snap(torch.cat([_onto_near_faces(ascended), ascended, starts]))
     scores = _evaluate(acquisition, finalists)
     everything, all_scores = torch.cat([finalists, *kinds]), torch.cat([scores, *values])
     order = all_scores.argsort(descending=True, stable=True)

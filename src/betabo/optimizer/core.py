@@ -20,6 +20,7 @@ from betabo.acquisition.maximize import maximize
 from betabo.kernels.box import BoxKernel
 from betabo.kernels.catalogue import make_kernel
 from betabo.optimizer.config import Config
+from betabo.optimizer.history import Origin
 from betabo.surrogate import FitState, GaussianProcess, OutputTransform, fit_gp
 
 Points = npt.NDArray[np.float64]
@@ -66,11 +67,13 @@ class Proposal:
 
     Attributes:
         points: `count x d`, admissible points of the unit cube.
+        origins: Where each comes from: `"start"` for the starting design, `"model"` for the model.
         state: Hyperparameters to start the next fit from.
         diagnostics: Figures of the fit and of the points, JSON-able; empty for starting points.
     """
 
     points: Points
+    origins: list[Origin]
     state: FitState | None
     diagnostics: dict[str, Any] = field(default_factory=dict)
 
@@ -103,6 +106,7 @@ def propose(
     """
     snap = (lambda points: points) if snap is None else snap
     points: list[Points] = []
+    origins: list[Origin] = []
     diagnostics: dict[str, Any] = {}
     model = None
     with torch.random.fork_rng(devices=[]):
@@ -111,17 +115,19 @@ def propose(
             torch.manual_seed(_mix(seed, total))
             if total < config.design_size(data.dims) or len(data.values) < 2:
                 chosen = _design_point(data, points, config, seed, total, snap)
+                origins.append("start")
             else:
                 if model is None:
                     model = _Model.fit(data, config, _mix(seed, total), state)
                     state, diagnostics = model.state, model.diagnostics
                 began = time.perf_counter()
                 chosen = _search(model, data, points, config, _mix(seed, total), snap, neighbours)
+                origins.append("model")
                 diagnostics["acquisition_seconds"] = (
                     diagnostics.get("acquisition_seconds", 0.0) + time.perf_counter() - began
                 )
             points.append(chosen)
-    return Proposal(np.stack(points), state, diagnostics)
+    return Proposal(np.stack(points), origins, state, diagnostics)
 
 
 @dataclass

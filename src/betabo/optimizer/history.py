@@ -8,6 +8,7 @@ from typing import Any, Literal
 import numpy as np
 import numpy.typing as npt
 
+Origin = Literal["start", "model", "user"]
 Points = npt.NDArray[np.float64]
 
 
@@ -27,7 +28,7 @@ class Evaluation:
     unit: tuple[float, ...]
     value: float | None
     error: str = ""
-    origin: Literal["start", "model", "user"] = "user"
+    origin: Origin = "user"
     diagnostics: dict[str, Any] = field(default_factory=dict)
 
     @property
@@ -50,7 +51,7 @@ class Pending:
     """A point that was asked for and not yet told."""
 
     unit: tuple[float, ...]
-    origin: Literal["start", "model", "user"]
+    origin: Origin
     diagnostics: dict[str, Any] = field(default_factory=dict)
 
 

@@ -91,25 +91,21 @@ class Optimizer:
         new = [Pending(unit, "start") for unit in self._queue[:wanted]]
         self._queue = self._queue[wanted:]
         self.pending.extend(new)
-        while len(new) < wanted:
-            data = self._data()
-            from_model = data.total >= self.config.design_size(data.dims) and len(data.values) >= 2
-            missing = wanted - len(new)
-            if not from_model and len(data.values) >= 2:  # the batch may cross the end of the starting design
-                missing = min(missing, self.config.design_size(data.dims) - data.total)
+        if len(new) < wanted:
             proposal = propose(
-                data,
+                self._data(),
                 self.config,
-                count=missing,
+                count=wanted - len(new),
                 seed=self.seed,
                 state=self._state,
                 snap=self.space.snap,
                 neighbours=None if self.space.is_continuous else self.space.neighbours,
             )
             self._state = proposal.state
+            first = proposal.origins.index("model") if "model" in proposal.origins else 0
             batch = [
-                Pending(tuple(unit.tolist()), "model" if from_model else "start", proposal.diagnostics if not i else {})
-                for i, unit in enumerate(proposal.points)
+                Pending(tuple(unit.tolist()), origin, proposal.diagnostics if i == first else {})
+                for i, (unit, origin) in enumerate(zip(proposal.points, proposal.origins, strict=True))
             ]
             self.pending.extend(batch)
             new.extend(batch)
