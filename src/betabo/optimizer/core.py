@@ -177,14 +177,14 @@ def _search(
     snap: Snap,
     neighbours: Snap | None,
 ) -> Points:
-    pending = np.concatenate([data.pending, *(p[None] for p in chosen)])
-    process = model.process if not len(pending) else model.process.condition(torch.from_numpy(pending))
+    pending = torch.from_numpy(np.concatenate([data.pending, *(p[None] for p in chosen)]))
+    process = model.process if not len(pending) else model.process.condition(pending)
     order = np.argsort(data.values, kind="stable")[:_INCUMBENTS]
     observed = torch.from_numpy(data.points)
     context = AcquisitionContext(
         model=process,
-        best_f=model.values.min(),
-        X_observed=observed,
+        best_f=process.y.min(),  # which may be expected of a pending point: the next one is to improve on that
+        X_observed=torch.cat([observed, pending]),
         step=len(data.values) + len(pending),
         dims=data.dims,
         beta=config.beta,

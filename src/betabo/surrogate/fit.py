@@ -28,6 +28,7 @@ _NOISE_PRIOR = (-4.0, 1.0)  # mean and standard deviation of the log noise varia
 _NOISE_START = math.exp(-5.0)
 _MOST_POINTS = 300  # of which the likelihood is computed; the posterior uses all
 _LARGEST_LOG = math.log(1e6)
+_TOLERANCE = 1e-6  # relative change of the objective at which a fit has converged
 
 
 @dataclass(frozen=True)
@@ -117,7 +118,7 @@ def fit_gp(
             jac=True,
             method="L-BFGS-B",
             bounds=problem.bounds,
-            options={"maxiter": max_iterations},
+            options={"maxiter": max_iterations, "ftol": _TOLERANCE},
         )
         objective = float(result.fun) * len(problem.y)
         if np.isfinite(objective) and objective < 0.99 * problem.worst:

@@ -117,11 +117,13 @@ class GaussianProcess(Model):
         del output_indices
         if self.batch_shape:
             cross = covariance_matrix(self.kernel, X, self.x)  # t-batch x q x n
-        else:
+            solved = torch.linalg.solve_triangular(self.factor, cross.mT, upper=False)  # t-batch x n x q
+        else:  # all queries at once: a batch of small triangular systems would be many times slower
             flat = covariance_matrix(self.kernel, X.reshape(-1, X.shape[-1]), self.x)
             cross = flat.unflatten(0, X.shape[:-1])
+            solved = torch.linalg.solve_triangular(self.factor, flat.mT, upper=False)
+            solved = solved.mT.unflatten(0, X.shape[:-1]).mT
         mean = self.mean.unsqueeze(-1) + (cross @ self.weights).squeeze(-1)
-        solved = torch.linalg.solve_triangular(self.factor, cross.mT, upper=False)  # t-batch x n x q
         if X.shape[-2] == 1:
             prior = self.kernel(X, diag=True).unsqueeze(-1)
             covariance = (prior - solved.square().sum(dim=-2, keepdim=True)).clamp_min(1e-12)
