@@ -70,7 +70,7 @@ def maximize(
     # A line search that gives up is no news: the best point met counts. BoTorch insists on warning, so that is caught.
     with warnings.catch_warnings(record=True):
         ascended, _ = gen_candidates_scipy(
-            starts.unsqueeze(-2), acquisition, 0.0, 1.0, options={"maxiter": options.max_iterations, "factr": 1e9}
+            starts.unsqueeze(-2), acquisition, 0.0, 1.0, options={"maxiter": options.max_iterations}
         )
     ascended = _onto_near_faces(ascended.detach().squeeze(-2).clamp(0, 1), reach=1e-9)  # where rounding kept it off
     finalists = snap(torch.cat([_onto_near_faces(ascended), ascended, starts]))

@@ -138,7 +138,6 @@ class _Model:
     state: FitState
     diagnostics: dict[str, Any]
     kernel: Kernel
-    values: Tensor  # transformed
 
     @classmethod
     def fit(cls, data: Data, config: Config, seed: int, state: FitState | None) -> _Model:
@@ -165,7 +164,7 @@ class _Model:
             "noise": state.noise,
             **_kernel_figures(kernel),
         }
-        return cls(process, state, diagnostics, kernel, y)
+        return cls(process, state, diagnostics, kernel)
 
 
 def _search(
