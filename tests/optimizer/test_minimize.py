@@ -281,3 +281,11 @@ class TestResult:
         monkeypatch.setitem(sys.modules, library, None)
         with pytest.raises(ImportError, match=rf"{method} needs {library}: pip install 'betabo\[tables\]'"):
             getattr(in_a_box, method)()
+
+
+def test_a_parameter_named_like_a_column_keeps_its_values() -> None:
+    space = {"value": Float(5.0, 6.0), "noise": Float(0.0, 1.0)}
+    table = minimize(lambda p: p["value"] + p["noise"], space=space, budget=4, seed=0).to_pandas()
+    assert table["param_value"].between(5, 6).all()
+    assert table["param_noise"].between(0, 1).all()
+    np.testing.assert_allclose(table["value"], table["param_value"] + table["param_noise"])

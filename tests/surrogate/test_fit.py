@@ -233,10 +233,11 @@ def test_of_many_points_some_are_fitted_and_all_are_used() -> None:
 
 def test_the_same_seed_gives_the_same_fit() -> None:
     x, y = data()
-    first, again, other = (fit_gp(x, y, make("beta-matern"), generator=seeded(s), restarts=2)[1:] for s in (3, 3, 4))
-    assert first[0] == again[0]
-    assert first[1].objective == again[1].objective
-    assert first[1].evaluations != other[1].evaluations
+    seeds = (3, 3, 4, 5, 6)
+    fits = [fit_gp(x, y, make("rbf"), generator=seeded(seed), restarts=2)[1:] for seed in seeds]
+    assert fits[0][0] == fits[1][0]
+    assert fits[0][1].objective == fits[1][1].objective
+    assert len({report.evaluations for _, report in fits}) > 1  # the draws are not always the same
 
 
 def test_known_noise_and_none_are_not_fitted() -> None:

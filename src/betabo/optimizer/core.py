@@ -12,7 +12,6 @@ import numpy as np
 import numpy.typing as npt
 import torch
 from gpytorch.kernels import Kernel
-from torch import Tensor
 from torch.quasirandom import SobolEngine
 
 from betabo.acquisition.catalogue import AcquisitionContext, make_acquisition

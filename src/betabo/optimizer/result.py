@@ -52,33 +52,35 @@ class SearchResult(OptimizeResult):  # type: ignore[misc]
         )
 
     def rows(self) -> list[dict[str, Any]]:
-        """One dictionary an evaluation: parameters, value, the best value so far, and the step's diagnostics."""
+        """One dictionary an evaluation: parameters, value, the best value so far, and the step's diagnostics.
+
+        A parameter whose name is that of another column appears with `param_` before it.
+        """
         rows, best = [], float("inf")
         for number, evaluation in enumerate(self.history):
             point = self.space.from_unit(evaluation.unit)
             if not isinstance(point, dict):
                 point = {f"x{i}": float(v) for i, v in enumerate(point)}
             best = best if evaluation.value is None else min(best, evaluation.value)
-            rows.append(
-                {
-                    "evaluation": number,
-                    **point,
-                    "value": float("nan") if evaluation.value is None else evaluation.value,
-                    "best": best,
-                    "failed": evaluation.failed,
-                    "error": evaluation.error,
-                    "origin": evaluation.origin,
-                    "boundary_distance": boundary_distance(evaluation.unit),
-                    "on_face": on_face(evaluation.unit),
-                    "fit": evaluation.diagnostics.get("fit", ""),
-                    "fit_seconds": evaluation.diagnostics.get("fit_seconds", 0.0),
-                    "acquisition_seconds": evaluation.diagnostics.get("acquisition_seconds", 0.0),
-                    "bandwidth": evaluation.diagnostics.get("bandwidth", []),
-                    "boundary_weight": evaluation.diagnostics.get("boundary_weight", float("nan")),
-                    "lengthscale": evaluation.diagnostics.get("lengthscale", []),
-                    "noise": evaluation.diagnostics.get("noise", float("nan")),
-                }
-            )
+            figures = {
+                "value": float("nan") if evaluation.value is None else evaluation.value,
+                "best": best,
+                "failed": evaluation.failed,
+                "error": evaluation.error,
+                "origin": evaluation.origin,
+                "boundary_distance": boundary_distance(evaluation.unit),
+                "on_face": on_face(evaluation.unit),
+                "fit": evaluation.diagnostics.get("fit", ""),
+                "fit_seconds": evaluation.diagnostics.get("fit_seconds", 0.0),
+                "acquisition_seconds": evaluation.diagnostics.get("acquisition_seconds", 0.0),
+                "bandwidth": evaluation.diagnostics.get("bandwidth", []),
+                "boundary_weight": evaluation.diagnostics.get("boundary_weight", float("nan")),
+                "lengthscale": evaluation.diagnostics.get("lengthscale", []),
+                "noise": evaluation.diagnostics.get("noise", float("nan")),
+            }
+            taken = {"evaluation", *figures}
+            parameters = {f"param_{name}" if name in taken else name: value for name, value in point.items()}
+            rows.append({"evaluation": number, **parameters, **figures})
         return rows
 
     def to_pandas(self) -> pandas.DataFrame:

@@ -79,8 +79,7 @@ def fit_gp(
 ) -> tuple[GaussianProcess, FitState, FitReport]:
     """Fit the kernel's parameters and the noise, and condition on the data.
 
-    It does not fail: where no start leads anywhere the kernel's initial hyperparameters are taken, and the report says
-    so.
+    Where no start leads anywhere the kernel's initial hyperparameters are taken, and the report says so.
 
     Args:
         x: Points of the unit cube, `n x d`.
