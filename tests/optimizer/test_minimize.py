@@ -123,10 +123,6 @@ class TestSearch:
         with pytest.raises(ValueError, match="config is given together with kernel"):
             minimize(bowl, BOX, config=Config(), kernel="rbf")
 
-    def test_an_objective_that_returns_no_number_is_an_error(self) -> None:
-        with pytest.raises(TypeError, match=r"value is 'low', expected a number"):
-            minimize(lambda x: "low", BOX, budget=2)  # type: ignore[arg-type,return-value]
-
 
 class TestFailures:
     def test_are_recorded_with_their_reason_and_the_search_goes_on(self) -> None:
@@ -289,3 +285,23 @@ def test_a_parameter_named_like_a_column_keeps_its_values() -> None:
     assert table["param_value"].between(5, 6).all()
     assert table["param_noise"].between(0, 1).all()
     np.testing.assert_allclose(table["value"], table["param_value"] + table["param_noise"])
+
+
+def test_a_value_that_is_no_number_is_a_failed_evaluation() -> None:
+    result = minimize(
+        lambda x: "good" if x[0] > 0.5 else float(x[0]), [(0.0, 1.0)], budget=6, seed=0, starting_points=6
+    )
+    assert result.nfev == 6
+    assert 0 < result.nfail < 6
+    assert all("'good'" in e.error for e in result.history if e.failed)
+
+
+def test_unknown_settings_are_refused_by_name() -> None:
+    with pytest.raises(TypeError, match=r"unknown setting kernal, expected some of kernel, acquisition"):
+        minimize(lambda x: 0.0, [(0.0, 1.0)], kernal="beta")
+
+
+def test_a_printed_result_is_short() -> None:
+    printed = repr(minimize(lambda x: float(x[0]), [(0.0, 1.0)], budget=20, seed=0, starting_points=20))
+    assert "fun:" in printed
+    assert len(printed) < 1000

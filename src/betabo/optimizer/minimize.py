@@ -64,11 +64,9 @@ def minimize(
                 message, complete = str(error), False
                 break
             try:
-                value = fun(point.copy())  # which may change it in place
+                optimizer.tell(point, fun(point.copy()))  # a copy, as the objective may change it in place
             except Exception as error:
                 optimizer.tell_failure(point, f"{type(error).__name__}: {error}")
-            else:
-                optimizer.tell(point, value)
             display.update(optimizer.history)
             stop = None if callback is None else callback(optimizer.result())
             if isinstance(stop, (bool, np.bool_)) and stop:

@@ -7,6 +7,7 @@ import math
 import os
 import tempfile
 from collections.abc import Iterable
+from dataclasses import fields
 from pathlib import Path
 from typing import Any, cast, overload
 
@@ -60,6 +61,10 @@ class Optimizer:
     ) -> None:
         if config is not None and settings:
             raise ValueError(f"config is given together with {', '.join(settings)}; put everything into one of them.")
+        unknown = set(settings) - {setting.name for setting in fields(Config)}
+        if unknown:
+            known = ", ".join(setting.name for setting in fields(Config))
+            raise TypeError(f"unknown setting {', '.join(sorted(unknown))}, expected some of {known}.")
         self.space = as_space(space)
         self.config = Config(**settings) if config is None else config
         if seed is not None and seed < 0:

@@ -51,6 +51,10 @@ class SearchResult(OptimizeResult):  # type: ignore[misc]
             face_share=sum(on_face(e.unit) for e in proposed) / len(proposed) if proposed else float("nan"),
         )
 
+    def __repr__(self) -> str:
+        shown = {key: value for key, value in self.items() if key != "history"}
+        return f"{OptimizeResult(**shown)!r}"
+
     def rows(self) -> list[dict[str, Any]]:
         """One dictionary an evaluation: parameters, value, the best value so far, and the step's diagnostics.
 
