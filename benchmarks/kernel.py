@@ -314,7 +314,7 @@ def caveats(cells: list[dict[str, Any]]) -> list[str]:
     """What a reader of the figures should know."""
     lines = []
     if any(cell["skipped"] for cell in cells):
-        lines.append("\nSkipped: it would have needed more than half of the free memory.")
+        lines.append("\nSkipped: it would have needed more memory than allowed.")
     load, cores = max(cell["load"] for cell in cells), os.cpu_count() or 1
     if load > cores + 0.5:
         lines.append(
