@@ -472,7 +472,11 @@ def test_bounds_that_are_no_numbers_are_refused(bounds: Any, message: str) -> No
         Space.from_bounds(bounds)
 
 
-@pytest.mark.parametrize("bad", [3, None, "ab", b"ab", {(0, 1)}, iter([(0, 1)]), Float(0, 1), torch.eye(2)], ids=repr)
+@pytest.mark.parametrize(
+    "bad",
+    [3, None, "ab", b"ab", {(0, 1)}, iter([(0, 1)]), Float(0, 1), torch.eye(2)],
+    ids=lambda bad: type(bad).__name__,
+)
 def test_what_is_no_space_is_refused(bad: Any) -> None:
     message = (
         f"The space is {bad!r}, expected a Space, a dict of parameters, a list of (low, high) pairs, an n x 2 array or "
