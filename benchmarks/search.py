@@ -21,12 +21,8 @@ from typing import Any
 
 import numpy as np
 import torch
-from botorch.acquisition import LogExpectedImprovement
-from botorch.fit import fit_gpytorch_mll
-from botorch.models import SingleTaskGP
-from botorch.optim import optimize_acqf
 from botorch.test_functions import Branin, Hartmann, Levy, SyntheticTestFunction
-from gpytorch.mlls import ExactMarginalLogLikelihood
+from botorch_default import next_point
 from torch.quasirandom import SobolEngine
 
 from betabo.optimizer import minimize
@@ -94,19 +90,15 @@ def run(optimizer: str, name: str, placement: str, seed: int) -> dict[str, Any]:
 
 
 def botorch_loop(problem: Problem, seed: int) -> list[float]:
-    """BoTorch's default model with log expected improvement, 4 restarts and 256 raw samples."""
+    """Values found by BoTorch's default loop."""
     side = problem.upper - problem.lower
     x = (problem.design(seed, problem.starts) - problem.lower) / side
-    y = torch.tensor([[-problem(problem.lower + side * u)] for u in x], dtype=torch.float64)
-    bounds = torch.stack([torch.zeros_like(side), torch.ones_like(side)])
+    y = torch.tensor([problem(problem.lower + side * u) for u in x], dtype=torch.float64)
     while len(y) < problem.budget:
-        model = SingleTaskGP(x, y)
-        fit_gpytorch_mll(ExactMarginalLogLikelihood(model.likelihood, model))
-        acquisition = LogExpectedImprovement(model, best_f=y.max())
-        candidate, _ = optimize_acqf(acquisition, bounds=bounds, q=1, num_restarts=4, raw_samples=256)
-        value = -problem(problem.lower + side * candidate[0])
-        x, y = torch.cat([x, candidate]), torch.cat([y, torch.tensor([[value]], dtype=torch.float64)])
-    return (-y).squeeze(-1).tolist()
+        point = next_point(x, y)
+        x = torch.cat([x, point.unsqueeze(0)])
+        y = torch.cat([y, y.new_tensor([problem(problem.lower + side * point)])])
+    return y.tolist()
 
 
 def table(runs: list[dict[str, Any]]) -> str:

@@ -24,12 +24,8 @@ import numpy as np
 import numpy.typing as npt
 import optuna
 import torch
-from botorch.acquisition import LogExpectedImprovement
-from botorch.fit import fit_gpytorch_mll
-from botorch.models import SingleTaskGP
-from botorch.optim import optimize_acqf
 from botorch.test_functions import Levy
-from gpytorch.mlls import ExactMarginalLogLikelihood
+from botorch_default import next_point
 
 from betabo.optimizer import Config, Data, propose
 
@@ -53,18 +49,8 @@ def betabo_step(kernel: str) -> Step:
 
 
 def botorch_step() -> Step:
-    """BoTorch's default model, log expected improvement, 4 restarts and 256 raw samples."""
-
-    def step(x: Points, y: Points) -> Points:
-        train, values = torch.from_numpy(x), -torch.from_numpy(y).unsqueeze(-1)
-        model = SingleTaskGP(train, values)
-        fit_gpytorch_mll(ExactMarginalLogLikelihood(model.likelihood, model))
-        acquisition = LogExpectedImprovement(model, best_f=values.max())
-        bounds = torch.stack([torch.zeros(x.shape[1]), torch.ones(x.shape[1])]).double()
-        candidate, _ = optimize_acqf(acquisition, bounds=bounds, q=1, num_restarts=4, raw_samples=256)
-        return candidate[0].numpy()
-
-    return step
+    """BoTorch's default loop."""
+    return lambda x, y: next_point(torch.from_numpy(x), torch.from_numpy(y)).numpy()
 
 
 def optuna_step() -> Step:

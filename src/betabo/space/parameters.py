@@ -9,13 +9,20 @@ from dataclasses import MISSING, dataclass, fields
 from typing import Any, ClassVar, TypeAlias
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
-Array: TypeAlias = NDArray[np.float64]
+from betabo.space.checks import (
+    Array,
+    as_coordinates,
+    as_points,
+    check_inside,
+    check_interval,
+    check_scalar,
+    finite_number,
+    integer,
+)
+
 Scalar: TypeAlias = str | int | float | bool | None
-
-# How far outside [0, 1] a coordinate may lie and still count as rounding of a bound.
-_ROUNDING = 1e-9
 
 # What a choice or a constant may be compared with: scalars, and NumPy's, which JSON does not know.
 _VALUE_TYPES = str | int | float | np.integer | np.floating | np.bool_ | None
@@ -113,7 +120,7 @@ class Float(Parameter):
     def __post_init__(self) -> None:
         object.__setattr__(self, "low", finite_number("low", self.low))
         object.__setattr__(self, "high", finite_number("high", self.high))
-        _check_interval(self.low, self.high, self.log)
+        check_interval(self.low, self.high, self.log)
 
     def __repr__(self) -> str:
         return _show_interval(self)
@@ -131,7 +138,7 @@ class Float(Parameter):
     def to_unit(self, value: Any) -> Array:
         """Coordinate of a number in [`low`, `high`], of shape 1."""
         number = finite_number("value", value)
-        _check_inside(number, self.low, self.high)
+        check_inside(number, self.low, self.high)
         if self.log:
             position = _log_ratio(number, self.low) / _log_ratio(self.high, self.low)
         elif math.isinf(self.high - self.low):
@@ -142,7 +149,7 @@ class Float(Parameter):
 
     def from_unit(self, u: ArrayLike) -> float:
         """The number at the coordinate `u`, of shape 1."""
-        position = float(_as_coordinates(u, self.width)[0])
+        position = float(as_coordinates(u, self.width)[0])
         if not self.log:
             value = self.low * (1 - position) + self.high * position
         else:
@@ -154,11 +161,11 @@ class Float(Parameter):
 
     def snap(self, u: ArrayLike) -> Array:
         """The points themselves, `n x 1`: every number in the interval is a value."""
-        return _as_points(u, self.width)
+        return as_points(u, self.width)
 
     def neighbours(self, u: ArrayLike) -> Array:
         """None, `0 x 1`: a continuum has no steps."""
-        _as_coordinates(u, self.width)
+        as_coordinates(u, self.width)
         return np.empty((0, 1))
 
     def labels(self, name: str) -> list[str]:
@@ -197,12 +204,12 @@ class Int(Parameter):
     is_discrete: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "low", _integer("low", self.low))
-        object.__setattr__(self, "high", _integer("high", self.high))
+        object.__setattr__(self, "low", integer("low", self.low))
+        object.__setattr__(self, "high", integer("high", self.high))
         for name, bound in (("low", self.low), ("high", self.high)):
             if abs(bound) > _LARGEST_INT:
                 raise ValueError(f"{name} is {bound}, expected an integer from -2**52 to 2**52; use Float and round.")
-        _check_interval(self.low, self.high, self.log)
+        check_interval(self.low, self.high, self.log)
 
     def __repr__(self) -> str:
         return _show_interval(self)
@@ -219,21 +226,21 @@ class Int(Parameter):
 
     def to_unit(self, value: Any) -> Array:
         """Coordinate of an integer from `low` to `high`, of shape 1."""
-        number = _integer("value", value)
-        _check_inside(number, self.low, self.high)
+        number = integer("value", value)
+        check_inside(number, self.low, self.high)
         return self._coordinate(np.array([number], dtype=np.float64))
 
     def from_unit(self, u: ArrayLike) -> int:
         """The integer at the coordinate `u`, of shape 1."""
-        return int(self._nearest(_as_coordinates(u, self.width))[0])
+        return int(self._nearest(as_coordinates(u, self.width))[0])
 
     def snap(self, u: ArrayLike) -> Array:
         """The coordinates of the nearest integers, `n x 1`."""
-        return self._coordinate(self._nearest(_as_points(u, self.width)[:, 0]))[:, None]
+        return self._coordinate(self._nearest(as_points(u, self.width)[:, 0]))[:, None]
 
     def neighbours(self, u: ArrayLike) -> Array:
         """Coordinates, `k x 1` with `k` at most 2, of the next smaller and the next larger integer."""
-        here = self._nearest(_as_coordinates(u, self.width))
+        here = self._nearest(as_coordinates(u, self.width))
         near = np.concatenate([here - 1, here + 1])
         steps = self._coordinate(near[(self.low <= near) & (near <= self.high)])
         return np.asarray(steps[steps != self._coordinate(here)][:, None])
@@ -297,7 +304,7 @@ class Categorical(Parameter):
         if isinstance(choices, str | bytes) or not isinstance(choices, Sequence):
             raise TypeError(f"choices is {choices!r}, expected a list or tuple such as ['relu', 'tanh'].")
         for index, choice in enumerate(choices):
-            _check_scalar(f"choices[{index}]", choice)
+            check_scalar(f"choices[{index}]", choice)
             if choice in choices[:index]:
                 raise ValueError(
                     f"choices[{index}] is {choice!r}, equal to choices[{choices.index(choice)}], which is "
@@ -331,15 +338,15 @@ class Categorical(Parameter):
 
     def from_unit(self, u: ArrayLike) -> Scalar:
         """The choice at the coordinates `u`, of shape `width`."""
-        return self.choices[int(_as_coordinates(u, self.width).argmax())]
+        return self.choices[int(as_coordinates(u, self.width).argmax())]
 
     def snap(self, u: ArrayLike) -> Array:
         """The coordinates of the choices with the largest coordinates, `n x width`."""
-        return np.asarray(np.eye(self.width)[_as_points(u, self.width).argmax(axis=1)])
+        return np.asarray(np.eye(self.width)[as_points(u, self.width).argmax(axis=1)])
 
     def neighbours(self, u: ArrayLike) -> Array:
         """Coordinates of all other choices, `(width - 1) x width`."""
-        return np.delete(np.eye(self.width), _as_coordinates(u, self.width).argmax(), axis=0)
+        return np.delete(np.eye(self.width), as_coordinates(u, self.width).argmax(), axis=0)
 
     def labels(self, name: str) -> list[str]:
         """One label for each choice, such as `act=relu`."""
@@ -367,7 +374,7 @@ class Fixed(Parameter):
     is_discrete: ClassVar[bool] = False
 
     def __post_init__(self) -> None:
-        _check_scalar("value", self.value)
+        check_scalar("value", self.value)
 
     @property
     def width(self) -> int:
@@ -389,16 +396,16 @@ class Fixed(Parameter):
 
     def from_unit(self, u: ArrayLike) -> Scalar:
         """The constant; `u` is empty."""
-        _as_coordinates(u, self.width)
+        as_coordinates(u, self.width)
         return self.value
 
     def snap(self, u: ArrayLike) -> Array:
         """The points themselves, `n x 0`."""
-        return _as_points(u, self.width)
+        return as_points(u, self.width)
 
     def neighbours(self, u: ArrayLike) -> Array:
         """None, `0 x 0`."""
-        _as_coordinates(u, self.width)
+        as_coordinates(u, self.width)
         return np.empty((0, 0))
 
     def labels(self, name: str) -> list[str]:  # noqa: ARG002
@@ -447,52 +454,6 @@ def parameter_from_json(data: Mapping[str, Any]) -> Parameter:
     return cls(**arguments)
 
 
-def finite_number(name: str, value: object) -> float:
-    """The value as a Python float, or an error that calls it `name`."""
-    if isinstance(value, bool) or not isinstance(value, int | float | np.integer | np.floating):
-        raise TypeError(f"{name} is {value!r}, expected a number.")
-    try:
-        number = float(value)
-    except OverflowError:
-        number = math.inf
-    if not math.isfinite(number):
-        raise ValueError(f"{name} is {value!r}, expected a finite number.")
-    return number
-
-
-def _integer(name: str, value: object) -> int:
-    """The value as a Python int, or an error that calls it `name`."""
-    if isinstance(value, bool) or not isinstance(value, int | np.integer):
-        raise TypeError(f"{name} is {value!r}, expected an integer; use int(...) for a whole number of another type.")
-    return int(value)
-
-
-def _check_interval(low: float, high: float, log: object) -> None:
-    if low == high:
-        raise ValueError(f"low and high are both {low!r}, expected low < high; use Fixed({low!r}) for a constant.")
-    if low > high:
-        raise ValueError(f"low is {low!r} and high is {high!r}, expected low < high; swap them.")
-    if not isinstance(log, bool):
-        raise TypeError(f"log is {log!r}, expected True or False.")
-    if log and low <= 0:
-        raise ValueError(f"low is {low!r}, expected a number > 0 with log=True; raise low or use log=False.")
-
-
-def _check_inside(value: float, low: float, high: float) -> None:
-    if not low <= value <= high:
-        raise ValueError(f"value is {value!r}, expected one in [{low!r}, {high!r}]; change it or the bounds.")
-
-
-def _check_scalar(name: str, value: object) -> None:
-    if isinstance(value, float) and not math.isfinite(value):
-        raise ValueError(f"{name} is {value!r}, expected a finite number.")
-    if not isinstance(value, str | int | float | None):
-        raise TypeError(
-            f"{name} is {value!r}, expected a string, a Python number, a boolean or None, as JSON has them; "
-            "use .item() for a NumPy scalar and a string as the name of anything else."
-        )
-
-
 def _show_interval(parameter: Float | Int) -> str:
     log = ", log=True" if parameter.log else ""
     return f"{type(parameter).__name__}({parameter.low!r}, {parameter.high!r}{log})"
@@ -506,26 +467,3 @@ def _log_ratio(value: float, low: float) -> float:
 
 def _names(names: Iterable[str]) -> str:
     return ", ".join(sorted(map(repr, names))) or "none"
-
-
-def _as_coordinates(u: ArrayLike, width: int) -> Array:
-    """Coordinates of one point, of shape `width`, moved into [0, 1] if rounding put them outside."""
-    array = np.asarray(u, dtype=np.float64)
-    if array.shape != (width,):
-        raise ValueError(f"Coordinates have shape {array.shape}, expected ({width},).")
-    return _inside_cube(array)
-
-
-def _as_points(u: ArrayLike, width: int) -> Array:
-    """Points, `n x width`, moved into [0, 1] if rounding put them outside."""
-    array = np.asarray(u, dtype=np.float64)
-    if array.ndim != 2 or array.shape[1] != width:
-        raise ValueError(f"Points have shape {array.shape}, expected (n, {width}).")
-    return _inside_cube(array)
-
-
-def _inside_cube(array: Array) -> Array:
-    outside = ~((array >= -_ROUNDING) & (array <= 1 + _ROUNDING))  # also true for NaN
-    if outside.any():
-        raise ValueError(f"A coordinate is {float(array[outside][0])!r}, expected a number in [0, 1].")
-    return np.clip(array, 0.0, 1.0)

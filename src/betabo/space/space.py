@@ -12,7 +12,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.optimize import Bounds
 
-from betabo.space.parameters import Array, Float, Parameter, Scalar, finite_number, parameter_from_json
+from betabo.space.checks import Array, finite_number
+from betabo.space.parameters import Float, Parameter, Scalar, parameter_from_json
 
 Point: TypeAlias = dict[str, Scalar] | Array
 
