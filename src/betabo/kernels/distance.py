@@ -76,19 +76,14 @@ def sq_distance(
             f"method='matmul' cannot reach the tolerance {tolerance:g} at the bandwidth {bandwidth.min().item():g}; "
             "use method='auto' or 'lgamma', or a larger bandwidth or tolerance."
         )
-    known = 0
-    if degrees is not None:
-        known = workspace.known_rows(x2)
-        batch = broadcast_shape(x1.shape[:-2], x2.shape[:-2], bandwidth.shape[:-2], weight.shape[:-2])
-        pairs = batch.numel() * x1.shape[-2] * x2.shape[-2]
-        if method == "auto":
-            inputs = (x1, x2, bandwidth, weight)
-            differentiated = torch.is_grad_enabled() and any(t.requires_grad for t in inputs)
-            pair = _PAIR_WITH_GRADIENT if differentiated else _PAIR
-            new_points = x1.shape[:-1].numel() + x2.shape[:-2].numel() * (x2.shape[-2] - known)
-            direct_cost = _DIRECT_FIXED + pair * pairs * len(degrees)
-            matmul_cost = _MATMUL_FIXED + sum(degrees) * (_FEATURE * new_points + _MULTIPLY * pairs)
-            degrees = degrees if matmul_cost < direct_cost else None
+    known = 0 if degrees is None else workspace.known_rows(x2)
+    batch = broadcast_shape(x1.shape[:-2], x2.shape[:-2], bandwidth.shape[:-2], weight.shape[:-2])
+    pairs = batch.numel() * x1.shape[-2] * x2.shape[-2]
+    if degrees is not None and method == "auto":
+        new_points = x1.shape[:-1].numel() + x2.shape[:-2].numel() * (x2.shape[-2] - known)
+        differentiated = torch.is_grad_enabled() and any(t.requires_grad for t in (x1, x2, bandwidth, weight))
+        if not _matmul_is_cheaper(degrees, pairs, new_points, differentiated):
+            degrees = None
     if degrees is None:
         on_device = (bandwidth.to(x1.device), weight.to(x1.device))
         result: Tensor = scale * DirectForm.apply(x1, x2, *on_device)  # type: ignore[no-untyped-call]
@@ -118,6 +113,11 @@ def sq_distance(
     ]
     result = blocks[0] if len(blocks) == 1 else torch.cat(blocks, dim=-1)
     return _sharpened(result, x1, x2, bandwidth, weight, tolerance) if sharp else result
+
+
+def _matmul_is_cheaper(degrees: list[int], pairs: int, new_points: int, differentiated: bool) -> bool:
+    direct = _DIRECT_FIXED + (_PAIR_WITH_GRADIENT if differentiated else _PAIR) * pairs * len(degrees)
+    return _MATMUL_FIXED + sum(degrees) * (_FEATURE * new_points + _MULTIPLY * pairs) < direct
 
 
 def _same(x1: Tensor, x2: Tensor) -> bool:
