@@ -15,12 +15,12 @@ import torch
 from gpytorch.constraints import GreaterThan
 from gpytorch.kernels import NewtonGirardAdditiveKernel, RBFKernel
 from gpytorch.priors import LogNormalPrior
-from gpytorch.test.base_kernel_test_case import BaseKernelTestCase
 from gpytorch.utils import sum_interaction_terms
 from hypothesis import given
 from torch import Tensor
 
 from betabo.kernels.additive import NewtonGirardKernel
+from cube_case import CubeKernelTestCase
 from strategies import clouds, lengthscales
 
 
@@ -153,7 +153,7 @@ def test_positive_semidefinite(x: Tensor, lengthscale: float) -> None:
     assert torch.linalg.eigvalsh(covariance).min() > -1e-12 * covariance.diagonal().max() * len(x)
 
 
-class TestEcosystem(BaseKernelTestCase, TestCase):
+class TestEcosystem(CubeKernelTestCase, TestCase):
     """GPyTorch's own tests of a kernel, with data in the unit cube."""
 
     def create_kernel_no_ard(self, **kwargs: object) -> NewtonGirardKernel:
@@ -161,15 +161,6 @@ class TestEcosystem(BaseKernelTestCase, TestCase):
 
     def create_kernel_ard(self, num_dims: int, **kwargs: object) -> NewtonGirardKernel:
         return NewtonGirardKernel(ard_num_dims=num_dims, **kwargs)
-
-    def create_data_no_batch(self) -> Tensor:
-        return torch.rand(50, 10)
-
-    def create_data_single_batch(self) -> Tensor:
-        return torch.rand(2, 3, 2)
-
-    def create_data_double_batch(self) -> Tensor:
-        return torch.rand(3, 2, 50, 2)
 
 
 def test_batched_parameters_act_member_by_member() -> None:

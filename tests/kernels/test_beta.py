@@ -13,7 +13,6 @@ import torch
 from gpytorch.constraints import GreaterThan
 from gpytorch.kernels import RBFKernel, ScaleKernel
 from gpytorch.priors import GammaPrior, LogNormalPrior, UniformPrior
-from gpytorch.test.base_kernel_test_case import BaseKernelTestCase
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy import integrate, stats
@@ -22,6 +21,7 @@ from torch import Tensor
 import oracles
 from betabo import BetaKernel
 from betabo.kernels.special import log_diagonal_supremum
+from cube_case import CubeKernelTestCase
 from strategies import bandwidths, clouds, weights
 
 COORDINATES = [0.0, 1e-9, 0.2, 0.2 + 1e-7, 0.5, 0.85, 1 - 1e-6, 1.0]
@@ -70,6 +70,20 @@ def test_agrees_with_mpmath_in_many_dimensions(dims: int, method: str) -> None:
     for i, j in itertools.product(range(4), repeat=2):
         exact = oracles.log_beta_kernel(x[i].tolist(), x[j].tolist(), kernel.bandwidth[0].tolist(), 0.4)
         assert abs(found[i, j].item() - float(exact)) < 1e-9
+
+
+def test_agrees_with_mpmath_in_200_dimensions_with_bandwidths_from_a_thousandth_to_a_thousand() -> None:
+    dims = 200
+    generator = torch.Generator().manual_seed(0)
+    h = torch.logspace(-3, 3, dims, dtype=torch.float64)
+    # Steps of a few percent of a length scale, so that the covariance does not underflow; some lead off a face.
+    x = torch.rand(1, dims, generator=generator, dtype=torch.float64)
+    x[0, ::5] = 0.0
+    y = (x + 0.05 * h.sqrt().clamp_max(1) * torch.rand(1, dims, generator=generator, dtype=torch.float64)).clamp(0, 1)
+    kernel = make(h.tolist(), 0.4, dims=dims)
+    exact = oracles.log_beta_kernel(x[0].tolist(), y[0].tolist(), kernel.bandwidth[0].tolist(), 0.4)
+    assert float(exact) > -600
+    assert abs(log_covariance(kernel, x, y).item() - float(exact)) < 1e-9
 
 
 @pytest.mark.parametrize("h", [0.1, 0.25, 0.75, 1.5])
@@ -224,7 +238,7 @@ def test_central_lengthscale_is_what_it_says() -> None:
         assert curvature**-0.5 == pytest.approx(0.3, rel=1e-4)
 
 
-class TestEcosystem(BaseKernelTestCase, TestCase):
+class TestEcosystem(CubeKernelTestCase, TestCase):
     """GPyTorch's own tests of a kernel, with data in the unit cube."""
 
     def create_kernel_no_ard(self, **kwargs: object) -> BetaKernel:
@@ -232,15 +246,6 @@ class TestEcosystem(BaseKernelTestCase, TestCase):
 
     def create_kernel_ard(self, num_dims: int, **kwargs: object) -> BetaKernel:
         return BetaKernel(ard_num_dims=num_dims, **kwargs)
-
-    def create_data_no_batch(self) -> Tensor:
-        return torch.rand(50, 10)
-
-    def create_data_single_batch(self) -> Tensor:
-        return torch.rand(2, 3, 2)
-
-    def create_data_double_batch(self) -> Tensor:
-        return torch.rand(3, 2, 50, 2)
 
 
 def test_batched_bandwidths_and_weights_act_member_by_member() -> None:

@@ -11,13 +11,13 @@ from unittest import TestCase
 import pytest
 import torch
 from gpytorch.kernels import MaternKernel, RBFKernel, ScaleKernel
-from gpytorch.test.base_kernel_test_case import BaseKernelTestCase
 from hypothesis import given
 from hypothesis import strategies as st
 from torch import Tensor
 
 import oracles
 from betabo import BetaKernel, BetaMaternKernel
+from cube_case import CubeKernelTestCase
 from strategies import bandwidths, clouds, lengthscales, weights
 
 NUS = [0.5, 1.5, 2.5, math.inf]
@@ -50,6 +50,18 @@ def test_agrees_with_mpmath(nu: float, h: float, dims: int) -> None:
                 x[i].tolist(), x[j].tolist(), kernel.bandwidth.item(), kernel.lengthscale[0].tolist(), nu
             )
             assert abs(found[i, j].item() - float(exact)) < 1e-9, (method, i, j)
+
+
+@pytest.mark.parametrize("nu", NUS)
+def test_agrees_with_mpmath_in_200_dimensions(nu: float) -> None:
+    x = torch.rand(2, 200, dtype=torch.float64)
+    x[0, ::3] = 1.0
+    for method in METHODS:
+        kernel = make(nu, 0.5, [10.0] * 200, 200, method)
+        exact = oracles.log_beta_matern(
+            x[0].tolist(), x[1].tolist(), kernel.bandwidth.item(), kernel.lengthscale[0].tolist(), nu
+        )
+        assert abs(kernel(x[:1], x[1:]).to_dense().log().item() - float(exact)) < 1e-9
 
 
 @pytest.mark.parametrize("nu", [0.5, 1.5, 2.5])
@@ -166,7 +178,7 @@ def test_boundary_weight_raises_the_variance_at_the_boundary() -> None:
     torch.testing.assert_close(kernel(x).to_dense().diagonal(), beta(x, diag=True))
 
 
-class TestEcosystem(BaseKernelTestCase, TestCase):
+class TestEcosystem(CubeKernelTestCase, TestCase):
     """GPyTorch's own tests of a kernel, with data in the unit cube."""
 
     def create_kernel_no_ard(self, **kwargs: object) -> BetaMaternKernel:
@@ -174,15 +186,6 @@ class TestEcosystem(BaseKernelTestCase, TestCase):
 
     def create_kernel_ard(self, num_dims: int, **kwargs: object) -> BetaMaternKernel:
         return BetaMaternKernel(nu=1.5, ard_num_dims=num_dims, boundary_weight="learned", **kwargs)
-
-    def create_data_no_batch(self) -> Tensor:
-        return torch.rand(50, 10)
-
-    def create_data_single_batch(self) -> Tensor:
-        return torch.rand(2, 3, 2)
-
-    def create_data_double_batch(self) -> Tensor:
-        return torch.rand(3, 2, 50, 2)
 
 
 @pytest.mark.parametrize("duplicate", [copy.deepcopy, lambda kernel: pickle.loads(pickle.dumps(kernel))])

@@ -14,12 +14,12 @@ import torch
 from gpytorch import kernels
 from gpytorch.constraints import Interval
 from gpytorch.priors import LogNormalPrior
-from gpytorch.test.base_kernel_test_case import BaseKernelTestCase
 from hypothesis import given
 from hypothesis import strategies as st
 from torch import Tensor
 
 from betabo.kernels.cylindrical import CylindricalKernel
+from cube_case import CubeKernelTestCase
 from strategies import clouds, lengthscales
 
 
@@ -147,20 +147,11 @@ def test_positive_semidefinite(x: Tensor, alpha: float, beta: float, lengthscale
     assert torch.linalg.eigvalsh(covariance).min() > -1e-12 * len(x) * kernel.variance
 
 
-class TestEcosystem(BaseKernelTestCase, TestCase):
+class TestEcosystem(CubeKernelTestCase, TestCase):
     """GPyTorch's own tests of a kernel, with data in the unit cube."""
 
     def create_kernel_no_ard(self, **kwargs: object) -> CylindricalKernel:
         return CylindricalKernel(**kwargs)
-
-    def create_data_no_batch(self) -> Tensor:
-        return torch.rand(50, 10)
-
-    def create_data_single_batch(self) -> Tensor:
-        return torch.rand(2, 3, 2)
-
-    def create_data_double_batch(self) -> Tensor:
-        return torch.rand(3, 2, 50, 2)
 
 
 def test_batched_parameters_act_member_by_member() -> None:

@@ -15,13 +15,13 @@ from botorch.models.transforms.input import Warp
 from gpytorch.constraints import GreaterThan
 from gpytorch.kernels import Kernel, LinearKernel, MaternKernel, RBFKernel, ScaleKernel
 from gpytorch.priors import LogNormalPrior, UniformPrior
-from gpytorch.test.base_kernel_test_case import BaseKernelTestCase
 from hypothesis import given
 from hypothesis import strategies as st
 from torch import Tensor
 
 from betabo import BetaKernel
 from betabo.kernels.warped import WarpedKernel
+from cube_case import CubeKernelTestCase
 from strategies import clouds, lengthscales
 
 concentrations = st.floats(-1, 1).map(lambda exponent: 10.0**exponent)
@@ -155,7 +155,7 @@ def test_any_kernel_can_be_the_base(base: Kernel) -> None:
     assert kernel(x).to_dense().requires_grad
 
 
-class TestEcosystem(BaseKernelTestCase, TestCase):
+class TestEcosystem(CubeKernelTestCase, TestCase):
     """GPyTorch's own tests of a kernel, with data in the unit cube."""
 
     def create_kernel_no_ard(self, **kwargs: object) -> WarpedKernel:
@@ -163,15 +163,6 @@ class TestEcosystem(BaseKernelTestCase, TestCase):
 
     def create_kernel_ard(self, num_dims: int, **kwargs: object) -> WarpedKernel:
         return WarpedKernel(RBFKernel(num_dims, batch_shape=kwargs.get("batch_shape")), ard_num_dims=num_dims, **kwargs)
-
-    def create_data_no_batch(self) -> Tensor:
-        return torch.rand(50, 10)
-
-    def create_data_single_batch(self) -> Tensor:
-        return torch.rand(2, 3, 2)
-
-    def create_data_double_batch(self) -> Tensor:
-        return torch.rand(3, 2, 50, 2)
 
 
 def test_batched_warps_act_member_by_member() -> None:
