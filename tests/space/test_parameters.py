@@ -6,6 +6,7 @@ import json
 import math
 import re
 import sys
+from collections.abc import Callable
 from fractions import Fraction
 from typing import Any
 
@@ -459,7 +460,7 @@ def test_log_may_be_left_out_of_a_description() -> None:
         (
             {"type": "float", "low": 0, "hi": 1},
             ValueError,
-            "A description of type 'float' has the arguments 'hi', 'low', expected 'high', 'log', 'low'.",
+            "A description of type 'float' has the arguments 'hi', 'low', expected 'high', 'log', 'low', 'step'.",
         ),
         ({"type": "fixed", "value": 1, "x": 2}, ValueError, "has the arguments 'value', 'x', expected 'value'."),
         ({"type": "int", "low": 3, "high": 1}, ValueError, "low is 3 and high is 1, expected low < high; swap them."),
@@ -628,3 +629,49 @@ def test_a_constant_takes_no_other_value() -> None:
         Fixed(3).to_unit(4)
     with pytest.raises(TypeError, match=re.escape("value is [3], expected the constant 3.")):
         Fixed(3).to_unit([3])
+
+
+@pytest.mark.parametrize(
+    ("parameter", "values"),
+    [
+        (Float(0.0, 1.0, step=0.1), [0.0, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0]),
+        (Float(-1.0, 0.5, step=0.75), [-1.0, -0.25, 0.5]),
+        (Int(32, 256, step=32), [32, 64, 96, 128, 160, 192, 224, 256]),
+    ],
+    ids=["tenths", "negative", "integers"],
+)
+def test_steps_are_a_grid_from_face_to_face(parameter: Float | Int, values: list[float]) -> None:
+    assert parameter.count == len(values)
+    assert parameter.is_discrete
+    coordinates = [parameter.to_unit(value).item() for value in values]
+    assert coordinates == pytest.approx(np.linspace(0, 1, len(values)))
+    assert (coordinates[0], coordinates[-1]) == (0.0, 1.0)
+    decoded = [parameter.from_unit([u]) for u in coordinates]
+    assert decoded == values
+    assert all(type(value) is type(values[0]) for value in decoded)
+    between = np.linspace(0, 1, 101)[:, None]
+    snapped = parameter.snap(between)
+    assert [parameter.to_unit(parameter.from_unit(u)).item() for u in between] == pytest.approx(snapped[:, 0])
+    assert np.abs(snapped - between).max() <= 0.5 / (len(values) - 1) + 1e-12
+    assert parameter.neighbours([coordinates[1]])[:, 0].tolist() == [coordinates[0], coordinates[2]]
+    assert parameter.neighbours([1.0])[:, 0].tolist() == [coordinates[-2]]
+    assert parameter_from_json(parameter.to_json()) == parameter
+    assert eval(repr(parameter)) == parameter
+
+
+@pytest.mark.parametrize(
+    ("make", "message"),
+    [
+        (lambda: Float(0, 1, step=0.3), "expected a whole number of steps of 0.3 above low = 0.0; use 0.9."),
+        (lambda: Float(0, 1, step=2), "use 2"),
+        (lambda: Float(0, 1, step=-0.5), "step is -0.5, expected a number > 0"),
+        (lambda: Float(1, 2, log=True, step=0.5), "a log scale has no even steps"),
+        (lambda: Int(1, 8, log=True, step=7), "a log scale has no even steps"),
+        (lambda: Int(1, 8, step=0), "step is 0, expected a number > 0"),
+        (lambda: Float(0, 1, step=0.1).to_unit(0.25), "value is 0.25, expected a step of 0.1 from 0.0"),
+    ],
+    ids=["not whole", "too long", "negative", "log float", "log int", "zero", "off the grid"],
+)
+def test_bad_steps_are_refused(make: Callable[[], object], message: str) -> None:
+    with pytest.raises(ValueError, match=re.escape(message)):
+        make()

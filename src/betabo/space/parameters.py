@@ -21,6 +21,7 @@ from betabo.space.checks import (
     finite_number,
     integer,
 )
+from betabo.space.steps import Steps
 
 Scalar: TypeAlias = str | int | float | bool | None
 
@@ -38,7 +39,11 @@ class Parameter(ABC):
     """
 
     kind: ClassVar[str]
-    is_discrete: ClassVar[bool]
+
+    @property
+    def is_discrete(self) -> bool:
+        """Whether the coordinates take certain values only."""
+        return self.width > 0 and self.count is not None
 
     @property
     @abstractmethod
@@ -104,23 +109,30 @@ class Float(Parameter):
         low: Smallest value.
         high: Largest value.
         log: Whether the logarithm of the value, rather than the value, is spread evenly over [0, 1].
+        step: Distance between values, counted from `low`; None for a continuum. Not together with `log`.
 
     Example:
         >>> Float(1e-5, 1e-1, log=True).to_unit(1e-3)
         array([0.5])
+        >>> Float(0.0, 1.0, step=0.25).from_unit([0.3])
+        0.25
     """
 
     low: float
     high: float
     log: bool = False
+    step: float | None = None
 
     kind: ClassVar[str] = "float"
-    is_discrete: ClassVar[bool] = False
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "low", finite_number("low", self.low))
         object.__setattr__(self, "high", finite_number("high", self.high))
         check_interval(self.low, self.high, self.log)
+        if self.step is not None:
+            object.__setattr__(self, "step", finite_number("step", self.step))
+            _check_no_log(self.log, self.step)
+            object.__setattr__(self, "_steps", Steps(self.low, self.high, self.step))
 
     def __repr__(self) -> str:
         return _show_interval(self)
@@ -131,14 +143,20 @@ class Float(Parameter):
         return 1
 
     @property
-    def count(self) -> None:
-        """None: the values are a continuum."""
-        return None
+    def count(self) -> int | None:
+        """Number of steps, None for a continuum."""
+        return None if self._grid is None else self._grid.count
+
+    @property
+    def _grid(self) -> Steps | None:
+        return getattr(self, "_steps", None)
 
     def to_unit(self, value: Any) -> Array:
         """Coordinate of a number in [`low`, `high`], of shape 1."""
         number = finite_number("value", value)
         check_inside(number, self.low, self.high)
+        if self._grid is not None:
+            return self._grid.coordinate(np.array([self._grid.index(number)]))
         if self.log:
             position = _log_ratio(number, self.low) / _log_ratio(self.high, self.low)
         elif math.isinf(self.high - self.low):
@@ -149,7 +167,10 @@ class Float(Parameter):
 
     def from_unit(self, u: ArrayLike) -> float:
         """The number at the coordinate `u`, of shape 1."""
-        position = float(as_coordinates(u, self.width)[0])
+        coordinates = as_coordinates(u, self.width)
+        if self._grid is not None:
+            return self._grid.value(int(self._grid.nearest(coordinates)[0]))
+        position = float(coordinates[0])
         if not self.log:
             value = self.low * (1 - position) + self.high * position
         else:
@@ -160,13 +181,14 @@ class Float(Parameter):
         return min(max(value, self.low), self.high)
 
     def snap(self, u: ArrayLike) -> Array:
-        """The points themselves, `n x 1`: every number in the interval is a value."""
-        return as_points(u, self.width)
+        """The points themselves, `n x 1`, of a continuum; with a step, the nearest ones of the grid."""
+        points = as_points(u, self.width)
+        return points if self._grid is None else self._grid.coordinate(self._grid.nearest(points))
 
     def neighbours(self, u: ArrayLike) -> Array:
-        """None, `0 x 1`: a continuum has no steps."""
-        as_coordinates(u, self.width)
-        return np.empty((0, 1))
+        """None, `0 x 1`, in a continuum; with a step, the next smaller and larger value."""
+        coordinates = as_coordinates(u, self.width)
+        return np.empty((0, 1)) if self._grid is None else self._grid.beside(coordinates)
 
     def labels(self, name: str) -> list[str]:
         """The name itself."""
@@ -174,7 +196,8 @@ class Float(Parameter):
 
     def to_json(self) -> dict[str, Any]:
         """A description of plain JSON types."""
-        return {"type": self.kind, "low": self.low, "high": self.high, "log": self.log}
+        step = {} if self.step is None else {"step": self.step}
+        return {"type": self.kind, "low": self.low, "high": self.high, "log": self.log, **step}
 
 
 @dataclass(frozen=True, repr=False)
@@ -190,18 +213,21 @@ class Int(Parameter):
         low: Smallest value, at least -2**52.
         high: Largest value, at most 2**52.
         log: Whether the logarithm of the value, rather than the value, is spread evenly over [0, 1].
+        step: Distance between values, counted from `low`. Only 1 together with `log`.
 
     Example:
         >>> Int(1, 100, log=True).from_unit([0.5])
         10
+        >>> Int(32, 256, step=32).from_unit([0.5])
+        128
     """
 
     low: int
     high: int
     log: bool = False
+    step: int = 1
 
     kind: ClassVar[str] = "int"
-    is_discrete: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "low", integer("low", self.low))
@@ -210,6 +236,10 @@ class Int(Parameter):
             if abs(bound) > _LARGEST_INT:
                 raise ValueError(f"{name} is {bound}, expected an integer from -2**52 to 2**52; use Float and round.")
         check_interval(self.low, self.high, self.log)
+        object.__setattr__(self, "step", integer("step", self.step))
+        if self.step != 1:
+            _check_no_log(self.log, self.step)
+            object.__setattr__(self, "_steps", Steps(self.low, self.high, self.step))
 
     def __repr__(self) -> str:
         return _show_interval(self)
@@ -221,25 +251,38 @@ class Int(Parameter):
 
     @property
     def count(self) -> int:
-        """Number of integers from `low` to `high`."""
-        return self.high - self.low + 1
+        """Number of values from `low` to `high`."""
+        return (self.high - self.low) // self.step + 1
+
+    @property
+    def _grid(self) -> Steps | None:
+        return getattr(self, "_steps", None)
 
     def to_unit(self, value: Any) -> Array:
         """Coordinate of an integer from `low` to `high`, of shape 1."""
         number = integer("value", value)
         check_inside(number, self.low, self.high)
+        if self._grid is not None:
+            return self._grid.coordinate(np.array([self._grid.index(number)]))
         return self._coordinate(np.array([number], dtype=np.float64))
 
     def from_unit(self, u: ArrayLike) -> int:
         """The integer at the coordinate `u`, of shape 1."""
-        return int(self._nearest(as_coordinates(u, self.width))[0])
+        coordinates = as_coordinates(u, self.width)
+        if self._grid is not None:
+            return self.low + self.step * int(self._grid.nearest(coordinates)[0])
+        return int(self._nearest(coordinates)[0])
 
     def snap(self, u: ArrayLike) -> Array:
-        """The coordinates of the nearest integers, `n x 1`."""
+        """The coordinates of the nearest values, `n x 1`."""
+        if self._grid is not None:
+            return self._grid.coordinate(self._grid.nearest(as_points(u, self.width)))
         return self._coordinate(self._nearest(as_points(u, self.width)[:, 0]))[:, None]
 
     def neighbours(self, u: ArrayLike) -> Array:
-        """Coordinates, `k x 1` with `k` at most 2, of the next smaller and the next larger integer."""
+        """Coordinates, `k x 1` with `k` at most 2, of the next smaller and the next larger value."""
+        if self._grid is not None:
+            return self._grid.beside(as_coordinates(u, self.width))
         here = self._nearest(as_coordinates(u, self.width))
         near = np.concatenate([here - 1, here + 1])
         steps = self._coordinate(near[(self.low <= near) & (near <= self.high)])
@@ -251,7 +294,8 @@ class Int(Parameter):
 
     def to_json(self) -> dict[str, Any]:
         """A description of plain JSON types."""
-        return {"type": self.kind, "low": self.low, "high": self.high, "log": self.log}
+        step = {} if self.step == 1 else {"step": self.step}
+        return {"type": self.kind, "low": self.low, "high": self.high, "log": self.log, **step}
 
     def _coordinate(self, value: Array) -> Array:
         """Coordinates of integers, of any shape."""
@@ -298,7 +342,6 @@ class Categorical(Parameter):
     choices: tuple[Scalar, ...]
 
     kind: ClassVar[str] = "categorical"
-    is_discrete: ClassVar[bool] = True
 
     def __init__(self, choices: Sequence[Scalar]) -> None:
         if isinstance(choices, str | bytes) or not isinstance(choices, Sequence):
@@ -371,7 +414,6 @@ class Fixed(Parameter):
     value: Scalar
 
     kind: ClassVar[str] = "fixed"
-    is_discrete: ClassVar[bool] = False
 
     def __post_init__(self) -> None:
         check_scalar("value", self.value)
@@ -456,7 +498,13 @@ def parameter_from_json(data: Mapping[str, Any]) -> Parameter:
 
 def _show_interval(parameter: Float | Int) -> str:
     log = ", log=True" if parameter.log else ""
-    return f"{type(parameter).__name__}({parameter.low!r}, {parameter.high!r}{log})"
+    step = f", step={parameter.step!r}" if parameter.step not in (None, 1) or isinstance(parameter.step, float) else ""
+    return f"{type(parameter).__name__}({parameter.low!r}, {parameter.high!r}{log}{step})"
+
+
+def _check_no_log(log: bool, step: float) -> None:
+    if log:
+        raise ValueError(f"log is True and step is {step!r}, expected one of them: a log scale has no even steps.")
 
 
 def _log_ratio(value: float, low: float) -> float:
