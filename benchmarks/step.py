@@ -36,13 +36,13 @@ Step = Callable[[Points, Points], Points]
 
 def betabo_step(kernel: str) -> Step:
     """Our step, started from the last fit."""
-    config, state = Config(kernel=kernel, starting_points=1), None
+    config, states = Config(kernel=kernel, starting_points=1), ()
 
     def step(x: Points, y: Points) -> Points:
-        nonlocal state
+        nonlocal states
         none = np.zeros((0, x.shape[1]))
-        proposal = propose(Data(x, y, none, none), config, state=state)
-        state = proposal.state
+        proposal = propose(Data(x, y, none, none), config, states=states)
+        states = proposal.states
         return proposal.points[0]
 
     return step

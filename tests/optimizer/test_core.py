@@ -13,7 +13,8 @@ from scipy.spatial.distance import pdist
 
 from betabo.acquisition.catalogue import srinivas_schedule
 from betabo.optimizer import Config, Data, Proposal, propose
-from betabo.optimizer.core import Points, Snap
+from betabo.optimizer.core import Snap
+from betabo.optimizer.data import Points
 
 QUICK = Config(kernel="rbf", starting_points=3)
 
@@ -54,7 +55,7 @@ class TestStartingDesign:
         failed = np.random.default_rng(1).random((6, 2))
         for n, from_model in ((0, False), (1, False), (2, True)):
             proposal = propose(known(n, failed=failed), QUICK)
-            assert bool(proposal.diagnostics) == (proposal.state is not None) == from_model
+            assert bool(proposal.diagnostics) == bool(proposal.states) == from_model
 
     def test_takes_new_points_while_there_are_any(self) -> None:
         def snap(points: Points) -> Points:
@@ -109,9 +110,9 @@ class TestModelStep:
         assert len(figures["bandwidth"]) == 1
         assert len(figures["lengthscale"]) == 2
         assert figures["boundary_weight"] == 0
-        assert proposal.state is not None
-        assert figures["noise"] == proposal.state.noise
-        again = propose(known(), Config(starting_points=3), state=proposal.state)
+        (state,) = proposal.states
+        assert figures["noise"] == state.noise
+        again = propose(known(), Config(starting_points=3), states=proposal.states)
         assert again.diagnostics["fit_evaluations"] < figures["fit_evaluations"]
 
     @pytest.mark.parametrize("acquisition", ["log_ei", "pi", "corrected_ei", "ucb"])

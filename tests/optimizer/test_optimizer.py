@@ -390,7 +390,7 @@ class TestSaving:
             ("config", {"colour": "red"}, r"unknown settings \['colour'\]"),
             ("history", [{"unit": [0.5, 0.5]}], "'value'"),
             ("history", 7, "not iterable"),
-            ("state", {"parameters": {}}, "'noise'"),
+            ("states", [{"parameters": {}}], "'noise'"),
         ],
     )
     def test_that_was_damaged_is_not_loaded(self, key: str, value: Any, reason: str, tmp_path: Path) -> None:

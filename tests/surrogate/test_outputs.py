@@ -124,3 +124,25 @@ def test_new_values_keep_their_order_relative_to_those_it_learned_from() -> None
     new = np.array([values.min() - 1, np.median(values), values.max() / 2])
     everything = np.concatenate([values, new])
     assert stats.kendalltau(everything, transform(everything)).statistic == pytest.approx(1)
+
+
+@pytest.mark.parametrize(
+    "values", [[1.0, 2.0, 4.0, 9.0, 30.0], [-50.0, -8.0, -2.0, -1.0, -0.5], [3.0, 3.0], [1e9, 2e9]]
+)
+@pytest.mark.parametrize("power", [True, False])
+def test_inverse_leads_back(values: list[float], power: bool) -> None:
+    transform = OutputTransform.learn(np.array(values), power=power)
+    there = np.linspace(min(values), max(values), 11)
+    assert transform.inverse(transform(there)) == pytest.approx(there, rel=1e-9, abs=1e-9)
+
+
+@pytest.mark.parametrize("exponent", [-1.5, 0.0, 0.7, 1.0, 2.0, 3.1])
+def test_inverse_of_the_power_transform_agrees_with_scipy(exponent: float) -> None:
+    transform = OutputTransform(np.inf, 0.0, 1.0, exponent, 0.0, 1.0)
+    there = np.linspace(-4, 4, 41)
+    assert transform.inverse(stats.yeojohnson(there, exponent)) == pytest.approx(there, rel=1e-9, abs=1e-9)
+
+
+def test_inverse_is_infinite_beyond_the_range_of_the_power_transform() -> None:
+    assert OutputTransform(np.inf, 0.0, 1.0, -1.0, 0.0, 1.0).inverse([0.5, 1.0, 2.0]).tolist() == [1.0, np.inf, np.inf]
+    assert OutputTransform(np.inf, 0.0, 1.0, 3.0, 0.0, 1.0).inverse([-2.0]).tolist() == [-np.inf]

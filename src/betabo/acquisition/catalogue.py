@@ -25,6 +25,7 @@ from botorch.models.model import Model
 from torch import Tensor
 
 from betabo.acquisition.corrected import LogCorrectedExpectedImprovement, LogCorrectedProbabilityOfImprovement
+from betabo.acquisition.feasible import Scale
 
 BetaSchedule = Callable[[int, int], float]
 """Exploration weight from the number of finished evaluations and the number of dimensions."""
@@ -106,11 +107,13 @@ class AcquisitionEntry:
         name: Name by which it is chosen.
         description: One line for people.
         make: Its factory.
+        scale: What its values are, which matters when they are combined with the probability of a constraint.
     """
 
     name: str
     description: str
     make: AcquisitionFactory
+    scale: Scale = "log"
 
 
 def _ucb(context: AcquisitionContext) -> AcquisitionFunction:
@@ -143,9 +146,9 @@ def _corrected_ei(context: AcquisitionContext) -> AcquisitionFunction:
 ACQUISITIONS: dict[str, AcquisitionEntry] = {
     entry.name: entry
     for entry in (
-        AcquisitionEntry("ucb", "Confidence bound: sqrt(beta) standard deviations below the mean.", _ucb),
-        AcquisitionEntry("pi", "Probability of improving on the best value observed.", _pi),
-        AcquisitionEntry("ei", "Expected improvement on the best value observed.", _ei),
+        AcquisitionEntry("ucb", "Confidence bound: sqrt(beta) standard deviations below the mean.", _ucb, "real"),
+        AcquisitionEntry("pi", "Probability of improving on the best value observed.", _pi, "positive"),
+        AcquisitionEntry("ei", "Expected improvement on the best value observed.", _ei, "positive"),
         AcquisitionEntry("log_ei", "Logarithm of the expected improvement: easier to maximize.", _log_ei),
         AcquisitionEntry(
             "corrected_pi", "Log probability of improving on the best point, its value uncertain too.", _corrected_pi

@@ -1,7 +1,8 @@
 """Searches over bounded spaces: one stateless core, ask and tell around it, and `minimize`."""
 
 from betabo.optimizer.config import Config
-from betabo.optimizer.core import Data, Proposal, propose
+from betabo.optimizer.core import Proposal, propose
+from betabo.optimizer.data import Data
 from betabo.optimizer.minimize import minimize
 from betabo.optimizer.optimizer import Optimizer, TooManyFailuresError
 from betabo.optimizer.result import SearchResult

@@ -7,14 +7,15 @@ import math
 import os
 import tempfile
 from collections.abc import Iterable
-from dataclasses import fields
+from dataclasses import asdict, fields
 from pathlib import Path
 from typing import Any, cast, overload
 
 import numpy as np
 
 from betabo.optimizer.config import Config
-from betabo.optimizer.core import Data, propose
+from betabo.optimizer.core import propose
+from betabo.optimizer.data import Data
 from betabo.optimizer.history import Evaluation, Pending, stack
 from betabo.optimizer.result import SearchResult
 from betabo.space import Space, as_space
@@ -73,7 +74,7 @@ class Optimizer:
         self.history: list[Evaluation] = []
         self.pending: list[Pending] = []
         self._queue = [self._unit(point) for point in initial_points]
-        self._state: FitState | None = None
+        self._states: tuple[FitState, ...] = ()
 
     @overload
     def ask(self) -> Any: ...
@@ -102,11 +103,11 @@ class Optimizer:
                 self.config,
                 count=wanted - len(new),
                 seed=self.seed,
-                state=self._state,
+                states=self._states,
                 snap=self.space.snap,
                 neighbours=None if self.space.is_continuous else self.space.neighbours,
             )
-            self._state = proposal.state
+            self._states = proposal.states
             first = proposal.origins.index("model") if "model" in proposal.origins else 0
             batch = [
                 Pending(tuple(unit.tolist()), origin, proposal.diagnostics if i == first else {})
@@ -177,9 +178,7 @@ class Optimizer:
             "history": [evaluation.to_json() for evaluation in self.history],
             "pending": [{"unit": p.unit, "origin": p.origin, "diagnostics": p.diagnostics} for p in self.pending],
             "queue": self._queue,
-            "state": None
-            if self._state is None
-            else {"parameters": self._state.parameters, "noise": self._state.noise},
+            "states": [asdict(state) for state in self._states],
         }
 
     @classmethod
@@ -192,7 +191,7 @@ class Optimizer:
         optimizer.history = [Evaluation.from_json(entry) for entry in data["history"]]
         optimizer.pending = [Pending(tuple(p["unit"]), p["origin"], p["diagnostics"]) for p in data["pending"]]
         optimizer._queue = [tuple(unit) for unit in data["queue"]]
-        optimizer._state = None if data["state"] is None else FitState(**data["state"])
+        optimizer._states = tuple(FitState(**state) for state in data["states"])
         return optimizer
 
     def _unit(self, point: Any) -> tuple[float, ...]:

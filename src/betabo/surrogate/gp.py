@@ -13,6 +13,7 @@ from botorch.posteriors.posterior import Posterior
 from gpytorch.distributions import MultivariateNormal
 from gpytorch.kernels import Kernel
 from gpytorch.settings import lazily_evaluate_kernels
+from linear_operator import to_linear_operator
 from torch import Size, Tensor
 
 
@@ -134,7 +135,8 @@ class GaussianProcess(Model):
         if observation_noise is not False:
             noise = self.noise.mean() if observation_noise is True else torch.as_tensor(observation_noise)
             covariance = covariance + noise * torch.eye(X.shape[-2], dtype=X.dtype, device=X.device)
-        posterior = GPyTorchPosterior(MultivariateNormal(mean, covariance))
+        # Lazily, as a factor is seldom needed, and GPyTorch's own adds jitter where points lie close together.
+        posterior = GPyTorchPosterior(MultivariateNormal(mean, to_linear_operator(covariance)))
         return posterior if posterior_transform is None else posterior_transform(posterior)
 
     def condition(self, x: Tensor, y: Tensor | None = None) -> GaussianProcess:

@@ -71,6 +71,27 @@ class OutputTransform:
         transformed: Values = (stats.yeojohnson(standard, self.power) - self.centre) / self.spread
         return transformed
 
+    def inverse(self, transformed: npt.ArrayLike) -> Values:
+        """The values that are transformed to these; infinite beyond the range of the power transform."""
+        powered = np.asarray(transformed, dtype=np.float64) * self.spread + self.centre
+        standard = _inverse_yeojohnson(powered, self.power)
+        return (standard / 2 * self.scale + self.location / 2) * 2
+
+
+def _inverse_yeojohnson(powered: Values, power: float) -> Values:
+    """Inverse of the Yeo-Johnson transform: a branch for each sign, alike but for the exponent."""
+    upper = _inverse_branch(np.maximum(powered, 0), power)
+    lower = -_inverse_branch(np.maximum(-powered, 0), 2 - power)
+    return np.where(powered >= 0, upper, lower)
+
+
+def _inverse_branch(powered: Values, power: float) -> Values:
+    if abs(power) < 1e-12:
+        return np.expm1(powered)
+    base = np.maximum(power * powered, -1.0)
+    with np.errstate(divide="ignore"):
+        return np.expm1(np.log1p(base) / power)
+
 
 def _standardized(values: Values, location: float, scale: float) -> Values:
     return (values / 2 - location / 2) / scale * 2

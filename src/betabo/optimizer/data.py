@@ -1,0 +1,52 @@
+"""What is known of the objective, in the unit cube."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import numpy as np
+import numpy.typing as npt
+
+Points = npt.NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Data:
+    """Points of the unit cube with their values, and those without.
+
+    Attributes:
+        points: Points with a value, `n x d`.
+        values: Their values, finite, `n`, or `n x m` for `m` objectives; less is better.
+        failed: Points whose evaluation failed, `m x d`.
+        pending: Points that are being evaluated, `p x d`.
+        constraints: Values of the constraints at `points`, finite, `n x c`; a constraint holds where it is at most 0.
+    """
+
+    points: Points
+    values: Points
+    failed: Points
+    pending: Points
+    constraints: Points = field(default_factory=lambda: np.empty((0, 0)))
+
+    def __post_init__(self) -> None:
+        if not self.constraints.size:
+            object.__setattr__(self, "constraints", np.empty((len(self.points), 0)))
+
+    @property
+    def dims(self) -> int:
+        """Number of coordinates."""
+        return int(self.points.shape[1])
+
+    @property
+    def objectives(self) -> Points:
+        """The values with one column for each objective, `n x m`."""
+        return self.values if self.values.ndim == 2 else self.values[:, None]
+
+    @property
+    def total(self) -> int:
+        """Number of points that were ever proposed or told."""
+        return len(self.points) + len(self.failed) + len(self.pending)
+
+    def seen(self) -> Points:
+        """All points, evaluated, failed or pending."""
+        return np.concatenate([self.points, self.failed, self.pending])

@@ -1,0 +1,214 @@
+"""What a search believes: a Gaussian process for each objective and each constraint, and where it wants to look."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, cast
+
+import numpy as np
+import numpy.typing as npt
+import torch
+from botorch.acquisition.acquisition import AcquisitionFunction
+from botorch.posteriors.gpytorch import GPyTorchPosterior
+from botorch.utils.multi_objective.pareto import is_non_dominated
+from gpytorch.kernels import Kernel
+from scipy.special import ndtri
+from torch import Tensor
+
+from betabo.acquisition.catalogue import ACQUISITIONS, AcquisitionContext, make_acquisition
+from betabo.acquisition.feasible import FeasibleAcquisition
+from betabo.acquisition.hypervolume import log_hypervolume_improvement
+from betabo.kernels.box import BoxKernel
+from betabo.kernels.catalogue import make_kernel
+from betabo.optimizer.config import Config
+from betabo.optimizer.data import Data, Points
+from betabo.surrogate import FitState, GaussianProcess, OutputTransform, fit_gp
+
+_MOST_NOISE = 1e3  # standard deviation of the noise, in standard deviations of the values
+_REACH = 3.0  # predictions are cut off this many times the range of the values beyond them
+
+
+@dataclass(frozen=True)
+class Output:
+    """The model of one objective or one constraint.
+
+    Attributes:
+        process: The fitted process, in transformed values.
+        transform: From values to transformed values.
+        state: Its hyperparameters as plain numbers.
+        diagnostics: Figures of the fit, JSON-able.
+        lowest: Lowest value seen.
+        highest: Highest value seen.
+    """
+
+    process: GaussianProcess
+    transform: OutputTransform
+    state: FitState
+    diagnostics: dict[str, Any]
+    lowest: float
+    highest: float
+
+    @classmethod
+    def fit(cls, data: Data, values: Points, config: Config, seed: int, state: FitState | None) -> Output:
+        """Fit to the values, `n`, of the points of `data`; failed points count as being as bad as the worst."""
+        transform = OutputTransform.learn(values, power=config.power_transform)
+        x = torch.from_numpy(data.points)
+        y = torch.from_numpy(transform(values))
+        kernel = make_kernel(config.kernel, data.dims).double()
+        noise = config.noise
+        if isinstance(noise, (int, float)):
+            deviation = math.sqrt(noise) / transform.scale / transform.spread
+            noise = min(deviation, _MOST_NOISE) ** 2
+        generator = torch.Generator().manual_seed(seed)
+        process, state, report = fit_gp(
+            x, y, kernel, noise=noise, warm_start=state, restarts=1 if state is None else 0, generator=generator
+        )
+        if len(data.failed):
+            worst = y.max().expand(len(data.failed))
+            process = process.condition(torch.from_numpy(data.failed), worst)
+        diagnostics = {
+            "fit": report.status,
+            "fit_seconds": report.seconds,
+            "fit_evaluations": report.evaluations,
+            "fit_messages": list(report.messages),
+            "noise": state.noise,
+            **_kernel_figures(kernel),
+        }
+        return cls(process, transform, state, diagnostics, float(values.min()), float(values.max()))
+
+    def quantiles(self, points: npt.ArrayLike, probabilities: Sequence[float]) -> Points:
+        """Quantiles of the value, without noise, in its own units.
+
+        Args:
+            points: Points of the unit cube, `n x d`.
+            probabilities: Numbers between 0 and 1, `k` of them.
+
+        Returns:
+            An array `k x n`. Where the transformation has no inverse or extrapolates far, it ends at three times the
+            range of the values seen beyond them.
+        """
+        x = torch.as_tensor(np.asarray(points, dtype=np.float64)).unsqueeze(-2)
+        with torch.no_grad():
+            posterior = cast("GPyTorchPosterior", self.process.posterior(x))
+            mean = posterior.mean.flatten().numpy()
+            deviation = posterior.variance.flatten().sqrt().numpy()
+        z = mean + ndtri(np.asarray(probabilities, dtype=np.float64))[:, None] * deviation
+        reach = _REACH * (self.highest - self.lowest)
+        return np.clip(self.transform.inverse(z), self.lowest - reach, self.highest + reach)
+
+
+@dataclass(frozen=True)
+class Surrogate:
+    """The models of all objectives and constraints.
+
+    Attributes:
+        objectives: One model for each objective.
+        constraints: One model for each constraint, which holds where its value is at most 0.
+    """
+
+    objectives: tuple[Output, ...]
+    constraints: tuple[Output, ...]
+
+    @classmethod
+    def fit(cls, data: Data, config: Config, seed: int, states: Sequence[FitState] = ()) -> Surrogate:
+        """Fit every output, each from its own state if there is one for each."""
+        columns = [*data.objectives.T, *data.constraints.T]
+        starts = list(states) if len(states) == len(columns) else [None] * len(columns)
+        outputs = tuple(
+            Output.fit(data, column, config, seed + i, start)
+            for i, (column, start) in enumerate(zip(columns, starts, strict=True))
+        )
+        count = data.objectives.shape[1]
+        return cls(outputs[:count], outputs[count:])
+
+    @property
+    def outputs(self) -> tuple[Output, ...]:
+        """All models, objectives first."""
+        return self.objectives + self.constraints
+
+    @property
+    def states(self) -> tuple[FitState, ...]:
+        """Hyperparameters of all models."""
+        return tuple(output.state for output in self.outputs)
+
+    def diagnostics(self) -> dict[str, Any]:
+        """Figures of the first objective's fit; of all fits under `"models"` where there are several."""
+        figures = dict(self.outputs[0].diagnostics)
+        if len(self.outputs) > 1:
+            figures["models"] = [output.diagnostics for output in self.outputs]
+            figures["fit_seconds"] = sum(output.diagnostics["fit_seconds"] for output in self.outputs)
+        return figures
+
+    def acquisition(self, data: Data, pending: Tensor, config: Config, seed: int) -> AcquisitionFunction:
+        """What to maximize next.
+
+        Args:
+            data: What the models were fitted to.
+            pending: Points that count as evaluated with their expected values, `p x d`.
+            config: Which acquisition function.
+            seed: Seed of its samples, where it uses any.
+        """
+        objectives = [_with_pending(output.process, pending) for output in self.objectives]
+        constraints = [_with_pending(output.process, pending) for output in self.constraints]
+        thresholds = [float(output.transform([0.0])[0]) for output in self.constraints]
+        feasible = torch.ones(len(objectives[0].y), dtype=torch.bool)
+        for process, threshold in zip(constraints, thresholds, strict=True):
+            feasible &= process.y <= threshold
+        if not feasible.any():
+            return FeasibleAcquisition(None, constraints, thresholds)
+        if len(objectives) > 1:
+            values = torch.stack([process.y for process in objectives], dim=-1)
+            acquisition = log_hypervolume_improvement(objectives, values[feasible], seed=seed)
+            return FeasibleAcquisition(acquisition, constraints, thresholds) if constraints else acquisition
+        (process,) = objectives
+        succeeded = torch.ones_like(feasible)
+        succeeded[len(data.points) : len(data.points) + len(data.failed)] = False
+        context = AcquisitionContext(
+            model=process,
+            best_f=process.y[feasible].min(),  # maybe that of a pending point: the next one is to improve on it
+            X_observed=process.x[feasible & succeeded],
+            step=len(data.points) + len(pending),
+            dims=data.dims,
+            beta=config.beta,
+        )
+        acquisition = make_acquisition(config.acquisition, context)
+        if not constraints:
+            return acquisition
+        scale = ACQUISITIONS[config.acquisition].scale if isinstance(config.acquisition, str) else "real"
+        return FeasibleAcquisition(acquisition, constraints, thresholds, scale, reference=-float(process.y.max()))
+
+    def incumbents(self, data: Data, count: int) -> Tensor:
+        """The best points known, best first, `k x d`: feasible ones with the lowest values, or the Pareto front.
+
+        Without a feasible point, those that violate the constraints least.
+        """
+        x = torch.from_numpy(data.points)
+        objectives = torch.stack([output.process.y[: len(x)] for output in self.objectives], dim=-1)
+        violation = torch.zeros(len(x), dtype=x.dtype)
+        for output in self.constraints:
+            threshold = float(output.transform([0.0])[0])
+            violation += (output.process.y[: len(x)] - threshold).clamp_min(0)
+        score = objectives.mean(dim=-1)
+        if objectives.shape[1] > 1:
+            front = is_non_dominated(-objectives, deduplicate=False)
+            score = score + torch.where(front, 0.0, 1e3)
+        score = torch.where(violation > 0, 1e6 + violation, score)
+        return x[score.argsort(stable=True)[:count]]
+
+
+def _with_pending(process: GaussianProcess, pending: Tensor) -> GaussianProcess:
+    return process.condition(pending) if len(pending) else process
+
+
+def _kernel_figures(kernel: Kernel) -> dict[str, Any]:
+    """Bandwidths, boundary weight and length scales, where the kernel has them."""
+    figures: dict[str, Any] = {}
+    for module in kernel.modules():
+        if isinstance(module, BoxKernel):
+            figures["bandwidth"] = module.bandwidth.detach().flatten().tolist()
+            figures["boundary_weight"] = module.boundary_weight.detach().mean().item()
+        if isinstance(module, Kernel) and module.has_lengthscale:
+            figures["lengthscale"] = module.lengthscale.detach().flatten().tolist()
+    return figures

@@ -1,0 +1,12 @@
+"""betabo in Optuna: a sampler, and the model that it has of a study."""
+
+try:
+    import optuna as _optuna  # noqa: F401
+except ImportError as error:
+    raise ImportError("betabo.optuna needs Optuna 5: pip install 'betabo[optuna]'") from error
+
+from betabo.optuna.model import StudyModel, fit_study
+from betabo.optuna.sampler import BetaSampler
+from betabo.optuna.space import from_distributions, to_distributions
+
+__all__ = ["BetaSampler", "StudyModel", "fit_study", "from_distributions", "to_distributions"]

@@ -1,0 +1,96 @@
+"""The model of a study, to look at: predictions in the study's own units."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy.typing as npt
+from optuna.distributions import BaseDistribution
+
+import optuna
+from betabo.optimizer.config import Config
+from betabo.optimizer.data import Points
+from betabo.optimizer.model import Surrogate
+from betabo.optuna.record import Record
+from betabo.space import Space
+
+
+@dataclass(frozen=True)
+class StudyModel:
+    """A Gaussian process for each objective and constraint of a study.
+
+    Attributes:
+        record: The trials that it was fitted to.
+        surrogate: The fitted processes, in the unit cube and of transformed values of which less is better.
+    """
+
+    record: Record
+    surrogate: Surrogate
+
+    @property
+    def space(self) -> Space:
+        """The search space; a categorical parameter is over the positions of its choices."""
+        return self.record.space
+
+    @property
+    def distributions(self) -> Mapping[str, BaseDistribution]:
+        """The search space as Optuna's distributions."""
+        return self.record.distributions
+
+    @property
+    def units(self) -> Points:
+        """Points of the unit cube that the model was fitted to, `n x d`."""
+        return self.record.data.points
+
+    @property
+    def values(self) -> Points:
+        """Their values in the study's own units, `n x m`."""
+        return self.record.data.objectives * self.record.signs
+
+    @property
+    def diagnostics(self) -> dict[str, Any]:
+        """Bandwidths, boundary weight, length scales, noise, and how the fit went."""
+        return self.surrogate.diagnostics()
+
+    def quantiles(self, units: npt.ArrayLike, probabilities: Sequence[float], objective: int = 0) -> Points:
+        """Quantiles of an objective, without noise, in the study's own units.
+
+        Args:
+            units: Points of the unit cube, `n x d`.
+            probabilities: Numbers between 0 and 1, `k` of them.
+            objective: Which objective.
+
+        Returns:
+            An array `k x n`.
+        """
+        output = self.surrogate.objectives[objective]
+        if self.record.signs[objective] > 0:
+            return output.quantiles(units, probabilities)
+        return -output.quantiles(units, [1 - p for p in probabilities])
+
+
+def fit_study(study: optuna.Study, config: Config | None = None, seed: int = 0) -> StudyModel:
+    """Fit the model to a study, whatever sampler made it.
+
+    Args:
+        study: An Optuna study.
+        config: Kernel, noise and so on; None takes the defaults.
+        seed: Seed of the fit.
+
+    Raises:
+        ValueError: If there are fewer than two finished trials, or they have no parameter in common.
+    """
+    config = Config() if config is None else config
+    trials = study.get_trials(deepcopy=False)
+    common = optuna.search_space.intersection_search_space(trials)
+    distributions = {name: d for name, d in common.items() if not d.single()}
+    if not distributions:
+        raise ValueError(f"study {study.study_name!r} has no parameter that all its finished trials share.")
+    record = Record.of(trials, distributions, study.directions)
+    if len(record.finished) < 2:
+        raise ValueError(
+            f"study {study.study_name!r} has {len(record.finished)} finished trials, expected at least 2 for a model."
+        )
+    return StudyModel(record, Surrogate.fit(record.data, config, seed))

@@ -1,0 +1,148 @@
+"""What a study's trials tell the model: points and values, constraints, failures, and what is under way."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from optuna.distributions import BaseDistribution
+from optuna.study import StudyDirection
+from optuna.trial import FrozenTrial, TrialState
+
+from betabo.optimizer.data import Data, Points
+from betabo.optuna.space import encode, from_distributions
+from betabo.space import Space
+
+PROPOSAL = "betabo:proposal"
+"""System attribute of a trial: the parameters that the sampler proposed, for other workers to see at once."""
+
+STEP = "betabo:step"
+"""System attribute of a trial: where its parameters come from, and how the model's fit went."""
+
+INTERRUPTED = "betabo:interrupted"
+"""System attribute of a failed trial whose worker died: the number of the trial that takes its place."""
+
+WITHDRAWN = "betabo:withdrawn"
+"""System attribute of a trial that was opened and closed without an evaluation."""
+
+
+@dataclass(frozen=True)
+class Record:
+    """A study's trials in the unit cube.
+
+    Attributes:
+        space: The search space.
+        distributions: The same as Optuna's distributions.
+        signs: 1 for each objective that is minimized, -1 for each that is maximized.
+        finished: The trials with values, in the order of `data.points`.
+        data: What is known, of which less is better.
+    """
+
+    space: Space
+    distributions: Mapping[str, BaseDistribution]
+    signs: Points
+    finished: tuple[FrozenTrial, ...]
+    data: Data
+
+    @classmethod
+    def of(
+        cls,
+        trials: Sequence[FrozenTrial],
+        distributions: Mapping[str, BaseDistribution],
+        directions: Sequence[StudyDirection],
+        asking: int | None = None,
+    ) -> Record:
+        """Read the trials.
+
+        A trial that lacks a parameter, or has a value outside its distribution, is left out. A pruned trial counts with
+        its last reported value or the median of the finished ones, whichever is worse; without one, as a failure. A
+        failed trial counts as a failure unless its worker died and another trial takes its place.
+
+        Args:
+            trials: All trials of the study.
+            distributions: The parameters of the model.
+            directions: Direction of each objective.
+            asking: Number of the trial that asks, which is left out.
+        """
+        space = from_distributions(distributions)
+        signs = np.array([-1.0 if d == StudyDirection.MAXIMIZE else 1.0 for d in directions])
+        replaced = {number for t in trials for number in t.system_attrs.get("retry_history", ())}
+        finished: list[tuple[FrozenTrial, Points]] = []
+        rows: list[Points] = []
+        failed, pending, pruned = [], [], []
+        for trial in trials:
+            unit = None if trial.number == asking else _unit(trial, space, distributions)
+            if unit is None:
+                continue
+            if trial.state == TrialState.COMPLETE:
+                finished.append((trial, unit))
+                rows.append(signs * np.array(trial.values))
+            elif trial.state == TrialState.PRUNED:
+                pruned.append((trial, unit))
+            elif not trial.state.is_finished():
+                pending.append(unit)
+            elif trial.number not in replaced and not {INTERRUPTED, WITHDRAWN} & trial.system_attrs.keys():
+                failed.append(unit)
+        values = _finite(np.array(rows).reshape(len(rows), len(signs)))
+        for trial, unit in pruned:
+            last = trial.intermediate_values[trial.last_step] if trial.last_step is not None else np.nan
+            if len(signs) == 1 and np.isfinite(last) and len(rows):
+                finished.append((trial, unit))
+                values = np.vstack([values, max(signs[0] * last, float(np.median(values[: len(rows), 0])))])
+            else:
+                failed.append(unit)
+        used = tuple(trial for trial, _ in finished)
+        return cls(
+            space,
+            distributions,
+            signs,
+            used,
+            Data(
+                points=_stack([unit for _, unit in finished], space.dims),
+                values=values if len(signs) > 1 else values[:, 0],
+                failed=_stack(failed, space.dims),
+                pending=_stack(pending, space.dims),
+                constraints=_constraints(used),
+            ),
+        )
+
+
+def proposed_parameters(trial: FrozenTrial) -> dict[str, Any]:
+    """The parameters of a trial, those included that are proposed or enqueued and not yet asked for."""
+    attributes = trial.system_attrs
+    return {**attributes.get(PROPOSAL, {}), **attributes.get("fixed_params", {}), **trial.params}
+
+
+def _unit(trial: FrozenTrial, space: Space, distributions: Mapping[str, BaseDistribution]) -> Points | None:
+    parameters = trial.params if trial.state.is_finished() else proposed_parameters(trial)
+    if not distributions.keys() <= parameters.keys():
+        return None
+    if any(name in trial.distributions and trial.distributions[name] != d for name, d in distributions.items()):
+        return None
+    try:
+        return np.asarray(space.to_unit(encode(parameters, distributions)))
+    except (TypeError, ValueError):  # an enqueued value may be anything
+        return None
+
+
+def _constraints(trials: Sequence[FrozenTrial]) -> Points:
+    """Values of the constraints, `n x c`; one that a trial did not set counts as badly violated."""
+    names = sorted({name for trial in trials for name in trial.constraints})
+    rows = [[trial.constraints.get(name, np.inf) for name in names] for trial in trials]
+    return _finite(np.array(rows, dtype=np.float64).reshape(len(trials), len(names)))
+
+
+def _finite(values: Points) -> Points:
+    """The values with infinite ones moved to the largest and the smallest finite value of their column."""
+    bounded = values.copy()
+    for column in bounded.T:
+        finite = column[np.isfinite(column)]
+        low, high = (finite.min(), finite.max()) if len(finite) else (-1.0, 1.0)
+        np.clip(column, min(low, high), high, out=column)
+    return bounded
+
+
+def _stack(units: list[Points], dims: int) -> Points:
+    return np.array(units, dtype=np.float64).reshape(len(units), dims)

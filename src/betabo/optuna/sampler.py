@@ -1,0 +1,196 @@
+"""betabo's search as an Optuna sampler."""
+
+from __future__ import annotations
+
+import random
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict
+from typing import Any
+
+import numpy as np
+from optuna.distributions import BaseDistribution
+from optuna.samplers import BaseSampler, RandomSampler
+from optuna.search_space import IntersectionSearchSpace
+from optuna.study import Study
+from optuna.trial import FrozenTrial, TrialState
+
+from betabo.optimizer.config import Config
+from betabo.optimizer.core import Proposal, mix_seeds, propose
+from betabo.optuna.model import StudyModel
+from betabo.optuna.record import PROPOSAL, STEP, Record, proposed_parameters
+from betabo.optuna.space import decode, to_distributions
+from betabo.space import Space
+from betabo.surrogate import FitState
+
+_ATTEMPTS = 6  # proposals of one trial until one is not under way elsewhere
+_PAUSE = 0.05  # seconds, about as long as another worker takes to write its proposal
+
+
+class BetaSampler(BaseSampler):
+    """Bayesian optimization with the Beta kernels, for studies of Optuna 5.
+
+    One objective or several (expected hypervolume improvement), constraints by `trial.set_constraint`, any number of
+    workers. The sampler keeps nothing that matters: what it learns from one step to the next is stored with the trials,
+    so that a study that is resumed goes on exactly as it would have.
+
+    Parameters that all finished trials share are proposed together by the model. Others (conditional ones, or those
+    whose range changed) go to the independent sampler, and so do all parameters of the first trial, unless
+    `search_space` names them. Running trials of other workers are taken into account; their parameters are visible
+    before they are evaluated, and no two workers evaluate the same point.
+
+    Args:
+        kernel: A name from `betabo.kernels.catalogue.KERNELS`, a GPyTorch kernel, or a factory of the dimension.
+        acquisition: A name from `betabo.acquisition.catalogue.ACQUISITIONS`, or a factory; None is the default of
+            `minimize`. Several objectives have one of their own.
+        search_space: The parameters, as a `Space` or as Optuna's distributions, where they are known beforehand: the
+            starting points then fill the space evenly from the first trial on.
+        seed: Seed; None draws one. With one worker, the same seed gives the same trials.
+        independent_sampler: Sampler of the parameters that the model does not propose; random by default.
+        settings: Further settings of `Config`: `beta`, `noise`, `starting_points`, `power_transform`,
+            `duplicate_tolerance`.
+
+    Attributes:
+        last_model: The model of the last step, None before the first that had one.
+
+    Example:
+        >>> study = optuna.create_study(sampler=BetaSampler(seed=0))
+        >>> study.optimize(lambda trial: trial.suggest_float("x", -5, 5) ** 2, n_trials=20)
+    """
+
+    def __init__(
+        self,
+        *,
+        kernel: Any = Config.kernel,
+        acquisition: Any = None,
+        search_space: Space | Mapping[str, BaseDistribution] | None = None,
+        seed: int | None = None,
+        independent_sampler: BaseSampler | None = None,
+        **settings: Any,
+    ) -> None:
+        self._acquisition_named = acquisition is not None
+        self.config = Config(kernel=kernel, acquisition=acquisition or Config.acquisition, **settings)
+        self._seed = _random_seed() if seed is None else int(seed)
+        self._independent = RandomSampler(seed=seed) if independent_sampler is None else independent_sampler
+        known = to_distributions(search_space) if isinstance(search_space, Space) else search_space
+        self._known = None if known is None else {name: d for name, d in known.items() if not d.single()}
+        self._intersection = IntersectionSearchSpace()
+        self.last_model: StudyModel | None = None
+
+    def __repr__(self) -> str:
+        return f"BetaSampler(kernel={self.config.kernel!r}, seed={self._seed})"
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**self.__dict__, "last_model": None}
+
+    def reseed_rng(self) -> None:
+        """Draw a new seed, as Optuna asks of each of several jobs."""
+        self._seed = _random_seed()
+        self._independent.reseed_rng()
+
+    def infer_relative_search_space(
+        self,
+        study: Study,
+        trial: FrozenTrial,  # noqa: ARG002
+    ) -> dict[str, BaseDistribution]:
+        """The parameters that the model proposes."""
+        if self._known is not None:
+            return dict(self._known)
+        return {name: d for name, d in self._intersection.calculate(study).items() if not d.single()}
+
+    def sample_relative(
+        self, study: Study, trial: FrozenTrial, search_space: dict[str, BaseDistribution]
+    ) -> dict[str, Any]:
+        """Propose values of the parameters in `search_space`, and store them for other workers to see."""
+        if not search_space:
+            return {}
+        if len(study.directions) > 1 and self._acquisition_named:
+            raise ValueError(
+                f"acquisition is {self.config.acquisition!r} in a study with {len(study.directions)} objectives, "
+                "expected None: several objectives are searched by the expected hypervolume improvement."
+            )
+        waits = random.Random(mix_seeds(self._seed, trial.number))
+        for attempt in range(_ATTEMPTS):
+            if attempt > 1:  # two workers that answer each other need to fall out of step
+                time.sleep(waits.uniform(0, _PAUSE * 2**attempt))
+            parameters = self._propose(study, trial, search_space)
+            if not _is_under_way(study, trial, parameters):
+                break
+        return parameters
+
+    def sample_independent(
+        self, study: Study, trial: FrozenTrial, param_name: str, param_distribution: BaseDistribution
+    ) -> Any:
+        """A value of a parameter that the model does not propose."""
+        return self._independent.sample_independent(study, trial, param_name, param_distribution)
+
+    def before_trial(self, study: Study, trial: FrozenTrial) -> None:
+        """Pass on to the independent sampler."""
+        self._independent.before_trial(study, trial)
+
+    def after_trial(self, study: Study, trial: FrozenTrial, state: TrialState, values: Sequence[float] | None) -> None:
+        """Pass on to the independent sampler."""
+        self._independent.after_trial(study, trial, state, values)
+
+    def _propose(self, study: Study, trial: FrozenTrial, search_space: dict[str, BaseDistribution]) -> dict[str, Any]:
+        trials = study.get_trials(deepcopy=False)
+        record = Record.of(trials, search_space, study.directions, asking=trial.number)
+        signature = [_name(self.config.kernel), record.space.coordinates]
+        proposal = propose(
+            record.data,
+            self.config,
+            seed=self._seed,
+            states=_last_states(trials, signature),
+            snap=record.space.snap,
+            neighbours=None if record.space.is_continuous else record.space.neighbours,
+            index=trial.number,
+        )
+        if proposal.surrogate is not None:
+            self.last_model = StudyModel(record, proposal.surrogate)
+        point = record.space.from_unit(proposal.points[0])
+        assert isinstance(point, dict)
+        parameters = decode(point, search_space)
+        _store(study, trial, PROPOSAL, parameters)
+        _store(study, trial, STEP, _step(proposal, signature))
+        return parameters
+
+
+def _step(proposal: Proposal, signature: list[Any]) -> dict[str, Any]:
+    step: dict[str, Any] = {"origin": proposal.origins[0], "diagnostics": proposal.diagnostics}
+    if proposal.surrogate is not None:
+        step["states"] = [asdict(state) for state in proposal.states]
+        step["signature"] = signature
+    return step
+
+
+def _last_states(trials: Sequence[FrozenTrial], signature: list[Any]) -> tuple[FitState, ...]:
+    """Hyperparameters of the last fit with the same kernel in the same space."""
+    for trial in reversed(trials):
+        step = trial.system_attrs.get(STEP, {})
+        if step.get("signature") == signature:
+            return tuple(FitState(**state) for state in step["states"])
+    return ()
+
+
+def _is_under_way(study: Study, trial: FrozenTrial, parameters: Mapping[str, Any]) -> bool:
+    """Whether another trial is evaluating the same parameters.
+
+    Every worker writes its proposal before it looks. Of two that propose the same, the later one thus always notices.
+    """
+    others = study.get_trials(deepcopy=False, states=(TrialState.RUNNING,))
+    return any(
+        other.number != trial.number and parameters.items() <= proposed_parameters(other).items() for other in others
+    )
+
+
+def _store(study: Study, trial: FrozenTrial, key: str, value: Any) -> None:
+    # Optuna has no public way for a sampler to store something with a trial; its own samplers use this one.
+    study._storage.set_trial_system_attr(trial._trial_id, key, value)
+
+
+def _name(kernel: Any) -> str:
+    return kernel if isinstance(kernel, str) else getattr(kernel, "__qualname__", type(kernel).__qualname__)
+
+
+def _random_seed() -> int:
+    return int(np.random.SeedSequence().generate_state(1)[0])

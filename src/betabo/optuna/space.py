@@ -1,0 +1,72 @@
+"""Search spaces as Optuna writes them, and as betabo does."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from optuna.distributions import BaseDistribution, CategoricalDistribution, FloatDistribution, IntDistribution
+
+from betabo.space import Categorical, Fixed, Float, Int, Parameter, Space
+
+
+def to_distributions(space: Space) -> dict[str, BaseDistribution]:
+    """Optuna's distributions of a space; a constant is a categorical distribution with one choice."""
+    return {name: _to_distribution(name, parameter) for name, parameter in space.parameters.items()}
+
+
+def from_distributions(distributions: Mapping[str, BaseDistribution]) -> Space:
+    """The space of Optuna's distributions.
+
+    A choice of a categorical distribution may be anything, even an object that equals another choice; so a categorical
+    parameter of the space is over the positions of the choices, 0 to k - 1. `encode` and `decode` translate.
+    """
+    return Space({name: _from_distribution(name, distribution) for name, distribution in distributions.items()})
+
+
+def encode(values: Mapping[str, Any], distributions: Mapping[str, BaseDistribution]) -> dict[str, Any]:
+    """Values of Optuna's parameters as values of the space of `from_distributions`.
+
+    Args:
+        values: A value for each distribution; others are left out.
+        distributions: The distributions of the space.
+    """
+    return {
+        name: int(distribution.to_internal_repr(values[name]))
+        if isinstance(distribution, CategoricalDistribution)
+        else values[name]
+        for name, distribution in distributions.items()
+    }
+
+
+def decode(values: Mapping[str, Any], distributions: Mapping[str, BaseDistribution]) -> dict[str, Any]:
+    """Values of the space of `from_distributions` as values of Optuna's parameters."""
+    return {
+        name: distribution.choices[values[name]] if isinstance(distribution, CategoricalDistribution) else values[name]
+        for name, distribution in distributions.items()
+    }
+
+
+def _to_distribution(name: str, parameter: Parameter) -> BaseDistribution:
+    if isinstance(parameter, Float):
+        return FloatDistribution(parameter.low, parameter.high, log=parameter.log, step=parameter.step)
+    if isinstance(parameter, Int):
+        return IntDistribution(parameter.low, parameter.high, log=parameter.log, step=parameter.step)
+    if isinstance(parameter, Categorical):
+        return CategoricalDistribution(parameter.choices)
+    if isinstance(parameter, Fixed):
+        return CategoricalDistribution((parameter.value,))
+    raise TypeError(f"{name} is a {type(parameter).__name__}, expected a Float, Int, Categorical or Fixed.")
+
+
+def _from_distribution(name: str, distribution: BaseDistribution) -> Parameter:
+    if isinstance(distribution, CategoricalDistribution):
+        count = len(distribution.choices)
+        return Categorical(range(count)) if count > 1 else Fixed(0)
+    if isinstance(distribution, (FloatDistribution, IntDistribution)) and distribution.single():
+        return Fixed(distribution.low)
+    if isinstance(distribution, FloatDistribution):
+        return Float(distribution.low, distribution.high, log=distribution.log, step=distribution.step)
+    if isinstance(distribution, IntDistribution):
+        return Int(distribution.low, distribution.high, log=distribution.log, step=distribution.step)
+    raise TypeError(f"{name} has a {type(distribution).__name__}, expected a float, int or categorical distribution.")

@@ -1,0 +1,402 @@
+"""The sampler in studies as people write them: values, seeds, resuming, workers, constraints, several objectives."""
+
+from __future__ import annotations
+
+import json
+import pickle
+import warnings
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from threading import Barrier
+from typing import Any
+
+import numpy as np
+import pytest
+from optuna.distributions import BaseDistribution, CategoricalDistribution, FloatDistribution, IntDistribution
+from optuna.samplers import PartialFixedSampler
+from optuna.study import Study
+from optuna.trial import Trial, TrialState, create_trial
+
+import optuna
+from betabo import Categorical, Float, Int, Space
+from betabo.kernels import BetaMaternKernel
+from betabo.kernels.catalogue import KERNELS
+from betabo.optuna import BetaSampler, fit_study
+from betabo.optuna.record import INTERRUPTED, PROPOSAL, STEP, WITHDRAWN, Record
+
+BOX: dict[str, BaseDistribution] = {"x": FloatDistribution(-5, 5), "y": FloatDistribution(0, 3)}
+
+
+@pytest.fixture(autouse=True)
+def _quiet() -> Iterator[None]:
+    optuna.logging.set_verbosity(optuna.logging.WARNING)
+    yield
+    optuna.logging.set_verbosity(optuna.logging.INFO)
+
+
+def bowl(trial: Trial) -> float:
+    return (trial.suggest_float("x", -5, 5) - 1) ** 2 + trial.suggest_float("y", 0, 3)
+
+
+def sampler(**settings: Any) -> BetaSampler:
+    return BetaSampler(**{"kernel": "rbf", "seed": 0, "starting_points": 5, **settings})
+
+
+def points(study: Study) -> list[dict[str, Any]]:
+    return [trial.params for trial in study.trials]
+
+
+class TestSearch:
+    def test_finds_an_optimum_on_a_face(self) -> None:
+        study = optuna.create_study(sampler=sampler())
+        study.optimize(bowl, n_trials=20)
+        assert study.best_value < 0.01
+        assert study.best_params["y"] == 0.0
+
+    def test_maximizes_as_well(self) -> None:
+        down, up = optuna.create_study(sampler=sampler()), optuna.create_study(direction="maximize", sampler=sampler())
+        down.optimize(bowl, n_trials=9)
+        up.optimize(lambda trial: -bowl(trial), n_trials=9)
+        assert points(down) == points(up)
+
+    def test_every_kind_of_parameter(self) -> None:
+        def objective(trial: Trial) -> float:
+            lr = trial.suggest_float("lr", 1e-5, 1e-1, log=True)
+            share = trial.suggest_float("share", 0, 1, step=0.1)
+            layers = trial.suggest_int("layers", 1, 8)
+            units = trial.suggest_int("units", 32, 256, step=32)
+            act = trial.suggest_categorical("act", ["relu", None, True])
+            fixed = trial.suggest_int("fixed", 3, 3)
+            assert fixed == 3
+            assert units % 32 == 0
+            assert isinstance(layers, int)
+            assert round(share * 10) == pytest.approx(share * 10)
+            return abs(np.log10(lr) + 3) + (share - 0.3) ** 2 + abs(layers - 2) + units / 256 + (act is not None)
+
+        study = optuna.create_study(sampler=sampler(kernel="beta-matern", starting_points=10))
+        study.optimize(objective, n_trials=25)
+        assert study.best_params["act"] is None
+        assert study.best_value < 1.5
+        json.dumps([trial.system_attrs for trial in study.trials])
+
+    def test_conditional_parameters_go_to_the_independent_sampler(self) -> None:
+        asked = []
+
+        class Independent(optuna.samplers.RandomSampler):
+            def sample_independent(self, study: Study, trial: Any, param_name: str, param_distribution: Any) -> Any:
+                asked.append((trial.number, param_name))
+                return super().sample_independent(study, trial, param_name, param_distribution)
+
+        def objective(trial: Trial) -> float:
+            x = trial.suggest_float("x", 0, 1)
+            return x + (trial.suggest_float("deep", 0, 1) if trial.number % 2 else 0)
+
+        study = optuna.create_study(sampler=sampler(independent_sampler=Independent(seed=0)))
+        study.optimize(objective, n_trials=9)
+        assert asked == [(0, "x"), (1, "deep"), (3, "deep"), (5, "deep"), (7, "deep")]
+        assert STEP in study.trials[8].system_attrs
+
+    def test_ranges_that_change_are_survived(self) -> None:
+        study = optuna.create_study(sampler=sampler(starting_points=3))
+        study.optimize(lambda t: t.suggest_float("x", 0, 1) + t.suggest_float("y", 0, 1), n_trials=6)
+        study.optimize(lambda t: t.suggest_float("x", 0, 9) + t.suggest_float("y", 0, 1), n_trials=4)
+        assert len(study.trials) == 10
+        assert study.trials[-1].system_attrs[PROPOSAL].keys() == {"y"}
+
+    @pytest.mark.filterwarnings("ignore::optuna.exceptions.ExperimentalWarning")
+    def test_some_parameters_may_be_fixed(self) -> None:
+        study = optuna.create_study(sampler=PartialFixedSampler({"y": 2.0}, sampler()))
+        study.optimize(bowl, n_trials=8)
+        assert {trial.params["y"] for trial in study.trials} == {2.0}
+
+    def test_infinite_values_are_survived(self) -> None:
+        study = optuna.create_study(sampler=sampler())
+        study.optimize(lambda t: {2: np.inf, 4: -np.inf}.get(t.number, 0.0) + bowl(t), n_trials=9)
+        assert study.trials[-1].system_attrs[STEP]["origin"] == "model"
+
+    @pytest.mark.parametrize("kernel", list(KERNELS))
+    def test_kernels_by_name(self, kernel: str) -> None:
+        study = optuna.create_study(sampler=sampler(kernel=kernel))
+        study.optimize(bowl, n_trials=6)
+        assert study.trials[-1].system_attrs[STEP]["diagnostics"]["fit"] == "fitted"
+
+    def test_a_factory_of_a_kernel(self) -> None:
+        study = optuna.create_study(sampler=sampler(kernel=lambda dims: BetaMaternKernel(ard_num_dims=dims)))
+        study.optimize(bowl, n_trials=7)
+        assert len(study.trials[-1].system_attrs[STEP]["diagnostics"]["lengthscale"]) == 2
+
+    def test_bad_names_are_refused_at_once(self) -> None:
+        with pytest.raises(ValueError, match="Did you mean 'beta-matern'"):
+            BetaSampler(kernel="beta-mattern")
+        with pytest.raises(ValueError, match="expected one of ucb"):
+            BetaSampler(acquisition="best")
+
+
+class TestSpaceKnownBeforehand:
+    def test_starting_points_fill_it_from_the_first_trial(self) -> None:
+        space = Space({"x": Float(-5, 5), "y": Float(0, 3)})
+        study = optuna.create_study(sampler=sampler(search_space=space, starting_points=8))
+        study.optimize(bowl, n_trials=8)
+        assert all(trial.system_attrs[STEP]["origin"] == "start" for trial in study.trials)
+        eighths = sorted(int((trial.params["x"] + 5) / 10 * 8) for trial in study.trials)
+        assert eighths == list(range(8))
+
+    def test_distributions_will_do(self) -> None:
+        study = optuna.create_study(sampler=sampler(search_space=BOX))
+        study.optimize(bowl, n_trials=3)
+        assert all(trial.system_attrs[PROPOSAL] == trial.params for trial in study.trials)
+
+
+class TestSeeds:
+    def test_same_seed_same_trials(self) -> None:
+        def run(seed: int) -> list[dict[str, Any]]:
+            study = optuna.create_study(sampler=sampler(seed=seed))
+            study.optimize(bowl, n_trials=8)
+            return points(study)
+
+        assert run(1) == run(1)
+        assert run(1) != run(2)
+
+    def test_reseeding_changes_them(self) -> None:
+        one, other = sampler(search_space=BOX), sampler(search_space=BOX)
+        other.reseed_rng()
+        studies = [optuna.create_study(sampler=s) for s in (one, other)]
+        for study in studies:
+            study.optimize(bowl, n_trials=1)
+        assert points(studies[0]) != points(studies[1])
+
+    def test_a_resumed_study_goes_on_exactly(self, tmp_path: Path) -> None:
+        whole = optuna.create_study(sampler=sampler(search_space=BOX))
+        whole.optimize(bowl, n_trials=10)
+        url = f"sqlite:///{tmp_path}/study.db"
+        for _ in range(5):
+            part = optuna.create_study(
+                study_name="s", storage=url, load_if_exists=True, sampler=sampler(search_space=BOX)
+            )
+            part.optimize(bowl, n_trials=2)
+        assert points(part) == points(whole)
+
+    def test_survives_pickling(self) -> None:
+        one = sampler(search_space=BOX)
+        study = optuna.create_study(sampler=one)
+        study.optimize(bowl, n_trials=6)
+        assert one.last_model is not None
+        copy = pickle.loads(pickle.dumps(one))
+        assert copy.last_model is None
+        expected = study.sampler.sample_relative(study, study.ask()._cached_frozen_trial, BOX)
+        study.tell(6, state=TrialState.FAIL)
+        assert copy.config == one.config
+        assert expected.keys() == BOX.keys()
+
+
+class TestWorkers:
+    def test_running_trials_are_pending_before_they_are_asked_for_parameters(self) -> None:
+        study = optuna.create_study(sampler=sampler(search_space=BOX, acquisition="ucb"))
+        study.optimize(bowl, n_trials=6)
+        first = study.ask(BOX)
+        second = study.ask()
+        proposal = second.relative_params
+        shown = study.get_trials(states=(TrialState.RUNNING,))[1]
+        assert shown.params == {}
+        assert shown.system_attrs[PROPOSAL] == proposal
+        record = Record.of(study.get_trials(), BOX, study.directions)
+        assert len(record.data.pending) == 2
+        assert first.params != proposal
+
+    def test_enqueued_trials_are_pending(self) -> None:
+        study = optuna.create_study(sampler=sampler(search_space=BOX))
+        study.enqueue_trial({"x": 1.0, "y": 0.5})
+        study.enqueue_trial({"x": "anything", "y": 0.5})
+        record = Record.of(study.get_trials(), BOX, study.directions)
+        assert record.data.pending.tolist() == [[0.6, 0.5 / 3]]
+
+    def test_workers_that_ask_at_the_same_time_get_different_points(self, tmp_path: Path) -> None:
+        url = f"sqlite:///{tmp_path}/study.db"
+        space: dict[str, BaseDistribution] = {"n": IntDistribution(0, 30)}  # few values: equal proposals are likely
+        study = optuna.create_study(study_name="s", storage=url)
+        for n in (3, 9, 20, 28):
+            study.add_trial(create_trial(params={"n": n}, distributions=space, value=float((n - 14) ** 2)))
+        barrier = Barrier(4)
+
+        def work(_: int) -> int:
+            mine = optuna.load_study(
+                study_name="s", storage=url, sampler=sampler(search_space=space, starting_points=2, noise="none")
+            )
+            barrier.wait()
+            return int(mine.ask(space).params["n"])
+
+        with ThreadPoolExecutor(4) as pool:
+            chosen = list(pool.map(work, range(4)))
+        assert len(set(chosen)) == 4
+
+    def test_jobs_in_threads(self) -> None:
+        study = optuna.create_study(sampler=sampler(search_space=BOX))
+        study.optimize(bowl, n_trials=12, n_jobs=3)
+        assert all(trial.state == TrialState.COMPLETE for trial in study.trials)
+        assert len({tuple(p.values()) for p in points(study)}) == 12
+
+
+class TestRecord:
+    def test_failures_count_unless_another_trial_takes_their_place(self) -> None:
+        study = optuna.create_study()
+        for x, attributes in ((1.0, {}), (2.0, {INTERRUPTED: 5}), (3.0, {WITHDRAWN: True}), (4.0, {})):
+            study.add_trial(
+                create_trial(
+                    state=TrialState.FAIL, params={"x": x, "y": 0.0}, distributions=BOX, system_attrs=attributes
+                )
+            )
+        study.add_trial(
+            create_trial(params={"x": 4.0, "y": 0.0}, distributions=BOX, value=1, system_attrs={"retry_history": [3]})
+        )
+        data = Record.of(study.trials, BOX, study.directions).data
+        assert data.failed[:, 0].tolist() == [0.6]
+        assert data.points[:, 0].tolist() == [0.9]
+
+    def test_pruned_trials_are_no_better_than_the_median(self) -> None:
+        study = optuna.create_study(direction="maximize")
+        for value in (1.0, 2.0, 3.0):
+            study.add_trial(create_trial(params={"x": value, "y": 0.0}, distributions=BOX, value=value))
+        for reported in ({0: 9.0, 1: 0.5}, {0: 9.0}, {}):
+            study.add_trial(
+                create_trial(
+                    state=TrialState.PRUNED,
+                    params={"x": 0.0, "y": 0.0},
+                    distributions=BOX,
+                    intermediate_values=reported,
+                )
+            )
+        data = Record.of(study.trials, BOX, study.directions).data
+        assert data.values.tolist() == [-1.0, -2.0, -3.0, -0.5, -2.0]
+        assert len(data.failed) == 1
+
+    def test_trials_without_the_parameters_are_left_out(self) -> None:
+        study = optuna.create_study()
+        study.add_trial(create_trial(params={"x": 1.0}, distributions={"x": BOX["x"]}, value=1))
+        wide = {"x": FloatDistribution(-9, 9), "y": BOX["y"]}
+        study.add_trial(create_trial(params={"x": 1.0, "y": 1.0}, distributions=wide, value=1))
+        assert len(Record.of(study.trials, BOX, study.directions).finished) == 0
+
+
+class TestConstraints:
+    @staticmethod
+    def constrained(trial: Trial) -> float:
+        x, y = trial.suggest_float("x", 0, 1), trial.suggest_float("y", 0, 1)
+        trial.set_constraint("sum", 0.8 - x - y)
+        return x + 2 * y
+
+    @pytest.mark.parametrize("acquisition", ["log_ei", "ei", "pi", "ucb", "corrected_ei"])
+    def test_the_optimum_on_a_constraint_is_found(self, acquisition: str) -> None:
+        study = optuna.create_study(sampler=sampler(acquisition=acquisition))
+        study.optimize(self.constrained, n_trials=18)
+        assert 0.8 <= study.best_value < 0.9  # at x = 0.8, y = 0
+        assert study.best_trial.constraints["sum"] <= 0
+
+    def test_without_a_feasible_point_it_looks_for_one(self) -> None:
+        def narrow(trial: Trial) -> float:
+            x, y = trial.suggest_float("x", 0, 1), trial.suggest_float("y", 0, 1)
+            trial.set_constraint("disc", (x - 0.9) ** 2 + (y - 0.1) ** 2 - 0.005)
+            return x
+
+        study = optuna.create_study(sampler=sampler(starting_points=4))
+        study.optimize(narrow, n_trials=15)
+        assert not any(trial.constraints["disc"] <= 0 for trial in study.trials[:4])
+        assert study.best_trial.constraints["disc"] <= 0
+
+    def test_one_that_a_trial_did_not_set_counts_as_violated(self) -> None:
+        study = optuna.create_study()
+        study.add_trial(create_trial(params={"x": 0.0, "y": 0.0}, distributions=BOX, value=0, constraints={"c": -1.0}))
+        study.add_trial(create_trial(params={"x": 1.0, "y": 0.0}, distributions=BOX, value=0, constraints={"c": 3.0}))
+        study.add_trial(create_trial(params={"x": 2.0, "y": 0.0}, distributions=BOX, value=0))
+        assert Record.of(study.trials, BOX, study.directions).data.constraints[:, 0].tolist() == [-1.0, 3.0, 3.0]
+
+
+class TestSeveralObjectives:
+    @staticmethod
+    def two(trial: Trial) -> tuple[float, float]:
+        x, y = trial.suggest_float("x", 0, 1), trial.suggest_float("y", 0, 1)
+        return x**2 + y, -((x - 1) ** 2 + y)  # the front is y = 0
+
+    def test_the_front_is_found(self) -> None:
+        study = optuna.create_study(directions=["minimize", "maximize"], sampler=sampler(kernel="beta-matern"))
+        study.optimize(self.two, n_trials=16)
+        front = [trial.params for trial in study.best_trials]
+        assert len(front) >= 6
+        assert max(p["y"] for p in front[-5:]) < 0.1
+        assert min(p["x"] for p in front) < 0.25
+        assert max(p["x"] for p in front) > 0.75
+        models = study.trials[-1].system_attrs[STEP]["diagnostics"]["models"]
+        assert len(models) == 2
+
+    def test_under_constraints(self) -> None:
+        def objective(trial: Trial) -> tuple[float, float]:
+            values = self.two(trial)
+            trial.set_constraint("left", trial.params["x"] - 0.5)
+            return values
+
+        study = optuna.create_study(directions=["minimize", "maximize"], sampler=sampler())
+        study.optimize(objective, n_trials=14)
+        assert study.best_trials
+        assert all(trial.params["x"] <= 0.5 for trial in study.best_trials)
+        late = [trial.params["x"] for trial in study.trials[8:]]
+        assert sum(x < 0.6 for x in late) >= 4
+
+    def test_five_objectives(self) -> None:
+        study = optuna.create_study(directions=["minimize"] * 5, sampler=sampler())
+        study.optimize(lambda t: [abs(t.suggest_float("x", 0, 1) - k / 4) for k in range(5)], n_trials=7)
+        assert study.trials[-1].system_attrs[STEP]["origin"] == "model"
+
+    def test_an_acquisition_for_one_objective_is_refused(self) -> None:
+        study = optuna.create_study(directions=["minimize"] * 2, sampler=sampler(acquisition="ucb"))
+        study.add_trial(create_trial(params={"x": 0.0, "y": 0.0}, distributions=BOX, values=[0, 0]))
+        with pytest.raises(ValueError, match="'ucb' in a study with 2 objectives, expected None"):
+            study.ask(BOX)
+
+
+class TestModel:
+    def test_last_model_predicts_in_the_units_of_the_study(self) -> None:
+        one = sampler(kernel="beta-matern", noise="none")
+        study = optuna.create_study(direction="maximize", sampler=one)
+        assert one.last_model is None
+        study.optimize(lambda trial: 100 - bowl(trial), n_trials=12)
+        model = one.last_model
+        assert model is not None
+        assert model.values[:, 0].tolist() == [trial.value for trial in study.trials[:11]]
+        low, middle, high = model.quantiles(model.units, [0.1, 0.5, 0.9])
+        assert np.abs(middle - model.values[:, 0]).max() < 0.5
+        assert (low <= middle).all()
+        assert (middle <= high).all()
+        assert len(model.diagnostics["lengthscale"]) == 2
+
+    def test_of_a_study_of_another_sampler(self) -> None:
+        study = optuna.create_study(sampler=optuna.samplers.RandomSampler(seed=0))
+
+        def objective(trial: Trial) -> float:
+            return bowl(trial) + (trial.suggest_categorical("c", ["a", "b"]) == "a")
+
+        study.optimize(objective, n_trials=30)
+        model = fit_study(study)
+        assert model.space.parameters["c"] == Categorical([0, 1])
+        assert model.units.shape == (30, 4)
+        best, worst = ({"x": 1.0, "y": 0.0, "c": 1}, {"x": -5.0, "y": 3.0, "c": 0})
+        ((low, high),) = model.quantiles([model.space.to_unit(best), model.space.to_unit(worst)], [0.5])
+        assert low < 1.5
+        assert high > 30
+
+    def test_says_what_it_lacks(self) -> None:
+        study = optuna.create_study(study_name="empty")
+        with pytest.raises(ValueError, match="'empty' has no parameter that all its finished trials share"):
+            fit_study(study)
+        study.add_trial(create_trial(params={"n": 1}, distributions={"n": IntDistribution(0, 3)}, value=0))
+        with pytest.raises(ValueError, match="1 finished trials, expected at least 2"):
+            fit_study(study)
+
+
+def test_space_of_integers_and_choices_is_used_up_without_an_error() -> None:
+    space = Space({"n": Int(0, 2), "c": Categorical(["a", "b"])})
+    study = optuna.create_study(sampler=sampler(search_space=space, starting_points=3, noise="none"))
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        study.optimize(lambda t: t.suggest_int("n", 0, 2) + (t.suggest_categorical("c", ["a", "b"]) == "a"), n_trials=9)
+    assert len({tuple(p.values()) for p in points(study)[:6]}) == 6
+    assert CategoricalDistribution(("a", "b")) == study.trials[0].distributions["c"]
