@@ -1,0 +1,19 @@
+"""What a run was made with."""
+
+from __future__ import annotations
+
+import platform
+from importlib.metadata import PackageNotFoundError, version
+
+PACKAGES = ("betabo", "torch", "gpytorch", "botorch", "numpy", "scipy")
+
+
+def versions() -> dict[str, str]:
+    """Versions of Python and of the packages that decide on a run, by name."""
+    found = {"python": platform.python_version()}
+    for package in PACKAGES:
+        try:
+            found[package] = version(package)
+        except PackageNotFoundError:
+            found[package] = "unknown"
+    return found

@@ -1,0 +1,146 @@
+"""`betabo bench`: compare optimizers on test problems."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from betabo.cli.errors import FAILURE, user_errors
+
+app = typer.Typer(
+    help="Compare optimizers on test problems: run a campaign, print its table, draw its figures.",
+    no_args_is_help=True,
+)
+
+
+class TableForm(StrEnum):
+    """How a table is written."""
+
+    MARKDOWN = "markdown"
+    LATEX = "latex"
+    CSV = "csv"
+
+
+class BlockKind(StrEnum):
+    """What optimizers are ranked and tested over."""
+
+    PROBLEM = "problem"
+    RUN = "run"
+
+
+Runs = Annotated[Path, typer.Argument(metavar="DIR", help="The folder that `betabo bench run` wrote to.")]
+At = Annotated[
+    int | None,
+    typer.Option(metavar="N", help="Compare after N evaluations.", show_default="the whole budget"),
+]
+BlockOption = Annotated[
+    BlockKind, typer.Option(help="Rank and test over problems (means over the seeds), or over single runs.")
+]
+
+
+@app.command()
+@user_errors
+def run(
+    file: Annotated[Path, typer.Argument(metavar="FILE.toml", help="The campaign.")],
+    out: Annotated[Path, typer.Option(metavar="DIR", help="Where the runs are kept.")],
+    workers: Annotated[
+        int | None,
+        typer.Option(metavar="N", min=1, help="Runs at a time.", show_default="one, or all CPUs of a Ray cluster"),
+    ] = None,
+) -> None:
+    """Carry out what is missing of a campaign, one Parquet file a run. Start it again and it goes on.
+
+    Runs that fail leave a file with their traceback; the others go on, and the exit code is 1.
+
+    Example: betabo bench run examples/campaign.toml --out out/campaign --workers 2
+    """
+    import sys
+
+    from betabo.bench.campaign import load_campaign
+    from betabo.bench.display import Display, Lines, Live
+    from betabo.bench.runner import run_campaign
+
+    def write(line: str) -> None:
+        typer.echo(line, err=True)
+
+    campaign = load_campaign(file)
+    display: Display = Live() if sys.stderr.isatty() else Lines(write)
+    outcome = run_campaign(campaign, out, workers=workers, display=display)
+    typer.echo(f"{len(outcome.done)} runs done, {len(outcome.kept)} done before, {len(outcome.failed)} failed: {out}")
+    for key, path in outcome.failed.items():
+        typer.echo(f"failed: {key}, see {path}", err=True)
+    if outcome.failed:
+        raise typer.Exit(FAILURE)
+
+
+@app.command()
+@user_errors
+def table(
+    folder: Runs,
+    form: Annotated[TableForm, typer.Option("--format", help="How to write the table.")] = TableForm.MARKDOWN,
+    at: At = None,
+    decimals: Annotated[int, typer.Option(metavar="N", min=0, help="Digits after the point.")] = 1,
+    blocks: BlockOption = BlockKind.PROBLEM,
+) -> None:
+    """Print mean and standard error of the best values; in Markdown also ranks and tests.
+
+    Example: betabo bench table out/campaign --format latex --at 40
+    """
+    from betabo.bench.results import read_results, values_at
+    from betabo.bench.statistics import compare, summarize
+    from betabo.bench.tables import format_comparison, format_table, incomplete
+    from betabo.cli.errors import warn
+
+    values = values_at(read_results(folder, columns=[]), at)
+    summary = summarize(values)
+    typer.echo(format_table(summary, form.value, decimals), nl=False)
+    for line in incomplete(summary):
+        warn(line)
+    if form is TableForm.MARKDOWN and values["optimizer"].nunique() > 1:
+        after = int(values["evaluation"].iloc[0])
+        typer.echo(f"\nBest value after {after} evaluations, mean ± standard error over the seeds.\n")
+        typer.echo(format_comparison(compare(values, blocks.value), f"{blocks.value}s"))
+
+
+@app.command()
+@user_errors
+def plot(
+    folder: Runs,
+    out: Annotated[Path, typer.Option(metavar="DIR", help="Where the figures go.")],
+    at: At = None,
+    blocks: BlockOption = BlockKind.PROBLEM,
+) -> None:
+    """Draw convergence, ranks and the critical-difference diagram, as PNG and PDF.
+
+    Example: betabo bench plot out/campaign --out out/campaign/figures
+    """
+    from betabo.bench.figures import write_figures
+
+    for path in write_figures(folder, out, at=at, blocks=blocks.value):
+        typer.echo(path)
+
+
+@app.command(name="list")
+@user_errors
+def show_catalogues() -> None:
+    """List the functions and the optimizers that a campaign can name.
+
+    Example: betabo bench list
+    """
+    from betabo.bench.optimizers import OPTIMIZERS
+    from betabo.cli.tables import console, print_table
+    from betabo.cli.tables import table as new_table
+    from betabo.problems import PROBLEMS
+
+    screen = console()
+    for title, entries in (("function", PROBLEMS), ("optimizer", OPTIMIZERS)):
+        listing = new_table()
+        listing.add_column(title)
+        listing.add_column("description")
+        for entry in entries.values():
+            listing.add_row(entry.name, entry.description)
+        print_table(screen, listing)
+        screen.print()

@@ -1,0 +1,62 @@
+"""The functions by name. To add one: write a BoTorch `SyntheticTestFunction` and register it in one line."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from botorch.test_functions.synthetic import Ackley, Branin, Griewank, Hartmann, Levy, SyntheticTestFunction
+
+from betabo.problems.repeated import Repeated
+
+
+@dataclass(frozen=True)
+class ProblemEntry:
+    """A function of the catalogue.
+
+    Attributes:
+        name: Name in `PROBLEMS`: small letters, digits and underscores, first a letter.
+        description: What the function is, in one line.
+        make: `make(dim)` gives the function of `dim` coordinates on its usual box, to be minimized. It lists at least
+            one optimum and the optimal value.
+        smallest_dim: The fewest coordinates it takes.
+    """
+
+    name: str
+    description: str
+    make: Callable[[int], SyntheticTestFunction]
+    smallest_dim: int = 1
+
+
+PROBLEMS: dict[str, ProblemEntry] = {}
+"""The catalogue: each entry under its name."""
+
+
+def register_problem(entry: ProblemEntry) -> None:
+    """Add a function to the catalogue.
+
+    Raises:
+        ValueError: The name is taken or no name.
+
+    Example:
+        >>> from botorch.test_functions import StyblinskiTang
+        >>> register_problem(ProblemEntry("styblinski", "Two valleys in each coordinate.", lambda d: StyblinskiTang(d)))
+    """
+    if not re.fullmatch(r"[a-z][a-z0-9_]*", entry.name):
+        raise ValueError(f"name is {entry.name!r}, expected small letters, digits and underscores, first a letter.")
+    if entry.name in PROBLEMS:
+        raise ValueError(f"name is {entry.name!r}, which is taken by: {PROBLEMS[entry.name].description}")
+    PROBLEMS[entry.name] = entry
+
+
+for _entry in (
+    ProblemEntry("griewank", "A wide bowl with many shallow local optima, on [-600, 600].", lambda dim: Griewank(dim)),
+    ProblemEntry("ackley", "A plain with ripples and one deep funnel, on [-32.768, 32.768].", lambda dim: Ackley(dim)),
+    ProblemEntry("levy", "Valleys across each coordinate, on [-10, 10].", lambda dim: Levy(dim)),
+    ProblemEntry("branin", "Branin, the mean over pairs of coordinates.", lambda dim: Repeated(Branin(), dim), 2),
+    ProblemEntry(
+        "hartmann", "Hartmann-6, the mean over blocks of six coordinates.", lambda dim: Repeated(Hartmann(6), dim), 6
+    ),
+):
+    register_problem(_entry)
