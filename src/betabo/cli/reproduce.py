@@ -1,0 +1,70 @@
+"""`betabo reproduce`: the paper's figures and tables, made anew."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from betabo.cli.errors import user_errors
+from betabo.reproduce.catalogue import REPRODUCTIONS
+from betabo.reproduce.entry import Reproduction, Scale
+
+app = typer.Typer(
+    help="Make figures and tables of the paper anew, and compare them with what was printed.",
+    epilog="Example: betabo reproduce eigendecay --scale smoke --out out/reproduce",
+    no_args_is_help=True,
+)
+
+_SCALE_HELP = "smoke: under a minute; standard: at most about twenty minutes on two cores; paper: its own numbers."
+
+
+@app.command("list")
+@user_errors
+def show_list() -> None:
+    """List what can be reproduced.
+
+    Example: betabo reproduce list
+    """
+    from betabo.cli.tables import console, print_table, table
+
+    listing = table()
+    listing.add_column("name", style="bold", no_wrap=True)
+    listing.add_column("what it is")
+    for entry in REPRODUCTIONS.values():
+        listing.add_row(entry.name, entry.description)
+    print_table(console(), listing)
+
+
+def _add_command(entry: Reproduction) -> None:
+    @user_errors
+    def command(
+        scale: Annotated[Scale, typer.Option(help=_SCALE_HELP)] = "standard",
+        out: Annotated[Path, typer.Option(metavar="DIR", help="Folder; files go to DIR/NAME.")] = Path("out/reproduce"),
+        workers: Annotated[int, typer.Option(min=1, help="Processes, where several can be used.")] = 1,
+        quiet: Annotated[bool, typer.Option("--quiet", help="Show no progress.")] = False,
+    ) -> None:
+        _reproduce(entry, scale, out, workers, quiet)
+
+    example = f"Example: betabo reproduce {entry.name} --scale smoke"
+    app.command(entry.name, help=f"{entry.description}.\n\n{example}")(command)
+
+
+def _reproduce(entry: Reproduction, scale: Scale, out: Path, workers: int, quiet: bool) -> None:
+    import sys
+
+    from betabo.cli.tables import console, duration
+    from betabo.reproduce import reproduce
+
+    screen = console()
+    screen.print(f"{entry.name}, scale {scale}: about {duration(entry.estimate(scale))} on two cores")
+    progress = not quiet and sys.stdout.isatty()
+    summary = reproduce(entry.name, scale=scale, out=out, workers=workers, progress=progress)
+    for claim in summary.claims:
+        screen.print(f"- {claim.text}: {claim.verdict} ({claim.evidence})", soft_wrap=True)
+    screen.print(f"files: {out / entry.name}", soft_wrap=True)
+
+
+for _entry in REPRODUCTIONS.values():
+    _add_command(_entry)

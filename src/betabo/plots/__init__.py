@@ -1,0 +1,1 @@
+"""Figures from tables, in one style."""
