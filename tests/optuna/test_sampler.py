@@ -12,13 +12,13 @@ from threading import Barrier
 from typing import Any
 
 import numpy as np
+import optuna
 import pytest
 from optuna.distributions import BaseDistribution, CategoricalDistribution, FloatDistribution, IntDistribution
 from optuna.samplers import PartialFixedSampler
 from optuna.study import Study
 from optuna.trial import Trial, TrialState, create_trial
 
-import optuna
 from betabo import Categorical, Float, Int, Space
 from betabo.kernels import BetaMaternKernel
 from betabo.kernels.catalogue import KERNELS

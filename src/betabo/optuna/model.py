@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy.typing as npt
+import optuna
 from optuna.distributions import BaseDistribution
 
-import optuna
 from betabo.optimizer.config import Config
 from betabo.optimizer.data import Points
 from betabo.optimizer.model import Surrogate
