@@ -18,14 +18,15 @@ $(INSTALLED): pyproject.toml constraints.txt
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[dev]'
 	@touch $@
 
-demo: setup  ## minimize a bounded function with the Beta kernel and draw what happened
+demo: setup  ## tune a scikit-learn model, stored in SQLite, with a report at the end (out/demo.html)
 	$(BIN)/python examples/demo.py
 
 test: lint  ## lint, type-check and test
 	$(BIN)/python -m pytest -n 2
 
-test-slow: setup  ## the tests that take long
-	$(BIN)/python -m pytest -n 2 -m slow
+test-slow: setup  ## what takes long: Optuna's tests of samplers, kill tests, PostgreSQL, Ray, Ax, a browser
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[slow]'
+	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n 2 --dist loadfile -m slow
 
 lint: setup
 	$(BIN)/ruff check .
