@@ -1,0 +1,35 @@
+"""`betabo dashboard`: Optuna's dashboard on this machine."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from betabo.cli.errors import user_errors
+from betabo.cli.options import DEFAULT_STORAGE, Storage
+
+
+@user_errors
+def dashboard(
+    storage: Storage = DEFAULT_STORAGE,
+    port: Annotated[int, typer.Option(min=1, max=65535, help="Port on 127.0.0.1.")] = 8080,
+) -> None:
+    """Watch the studies of a storage in the browser with Optuna's dashboard, which this machine alone can reach.
+
+    Example: betabo dashboard --port 8081
+    """
+    try:
+        from optuna_dashboard import run_server
+    except ImportError as error:
+        raise ImportError("the dashboard needs optuna-dashboard: pip install 'betabo[dashboard]'") from error
+    from betabo.studies.storage import open_storage
+
+    opened = open_storage(storage, must_exist=True)
+    typer.echo(f"http://127.0.0.1:{port}/ (Ctrl-C stops)")
+    try:
+        run_server(opened, host="127.0.0.1", port=port)
+    except OSError as error:
+        raise ValueError(
+            f"port {port} of 127.0.0.1 cannot be used: {error.strerror}; choose another with --port."
+        ) from error

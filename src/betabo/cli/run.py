@@ -1,0 +1,249 @@
+"""A run of a study in the foreground: workers behind it, progress in front, Ctrl-C in between."""
+
+from __future__ import annotations
+
+import signal
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager, nullcontext
+from dataclasses import dataclass
+from datetime import datetime
+from enum import Enum
+from types import FrameType
+
+import optuna
+from rich.console import Console, RenderableType
+from rich.live import Live
+
+from betabo.cli.errors import warn
+from betabo.cli.live import Snapshot, column_widths, render
+from betabo.cli.summary import print_best, print_bound_hint, print_next
+from betabo.cli.tables import assignments, clock, console, duration, values_text
+from betabo.cli.trials import Trial, TrialReader, best_of, front_of
+from betabo.studies import Event, Plan, Runner, StudyError
+
+_PAUSE = 0.1  # seconds between two looks at the workers
+_READ_EVERY = 2.0  # seconds between two looks at the storage when no worker here has news
+
+_NOTES = (
+    "Ctrl-C stops after the running trials; everything is stored.",
+    "Stopping after the running trials. Ctrl-C again stops at once and repeats them next time.",
+    "Stopping.",
+)
+
+
+class Display(Enum):
+    """How progress is shown."""
+
+    LIVE = "a live table"
+    PLAIN = "a line for each finished trial"
+    QUIET = "nothing but the end"
+
+    @classmethod
+    def choose(cls, *, quiet: bool, plain: bool) -> Display:
+        """What was asked for, or the live table on a terminal and lines elsewhere."""
+        if quiet:
+            return cls.QUIET
+        return cls.PLAIN if plain or not console().is_terminal else cls.LIVE
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """How a run ended.
+
+    Attributes:
+        complete: Whether the study has its trials.
+        interrupted: Whether it was stopped from outside.
+        error: Why it could not go on, empty if it could.
+    """
+
+    complete: bool
+    interrupted: bool
+    error: str
+
+
+class Run:
+    """One run of a study until it has its trials, or is stopped.
+
+    Args:
+        plan: The plan.
+        study: The study that was opened from it.
+        workers: Number of worker processes.
+        display: How progress is shown.
+    """
+
+    def __init__(self, plan: Plan, study: optuna.Study, workers: int, display: Display) -> None:
+        self._plan, self._workers, self._display = plan, workers, display
+        self._reader = TrialReader(study)
+        self._trials: Sequence[Trial] = self._reader.read()
+        self._before = self._finished()
+        self._started = time.monotonic()
+        self._interrupts = 0
+        self._ready: float | None = None
+        self._screen: Console = console()
+
+    def to_the_end(self) -> Outcome:
+        """Run until the study has its trials, an error, or an interrupt; everything is stored in any case."""
+        self._announce()
+        if self._before >= self._plan.trials:
+            return Outcome(complete=True, interrupted=False, error="")
+        runner = Runner(self._plan, workers=self._workers)
+        with self._interruptible(), self._live():
+            runner.start()
+            try:
+                self._watch(runner)
+            finally:
+                if runner.alive:
+                    runner.kill()
+        self._trials = self._reader.read()
+        return Outcome(
+            complete=self._finished() >= self._plan.trials, interrupted=self._interrupts > 0, error=runner.error
+        )
+
+    def summarize(self, storage_option: str) -> None:
+        """Print what was found, where the box may be too small, and what to do next."""
+        plan, screen = self._plan, self._screen
+        finished = self._finished()
+        states = [trial.state for trial in self._trials]
+        failed = f", {states.count('failed')} failed" if "failed" in states else ""
+        new, passed = finished - self._before, clock(time.monotonic() - self._started)
+        when = f" in {passed}" if new == finished else f"; {new} of them now, in {passed}" if new else ""
+        screen.print(f"{finished} of {plan.trials} trials{failed}{when}")
+        print_best(screen, self._trials, plan.directions)
+        if self._display is Display.QUIET or not finished:
+            return
+        best = best_of(self._trials, plan.directions[0]) if len(plan.directions) == 1 else None
+        if best is not None:
+            print_bound_hint(screen, best.on_bound)
+        if finished < plan.trials:
+            screen.print("everything is stored; the same command again goes on")
+        print_next(screen, plan.study, storage_option)
+
+    def _announce(self) -> None:
+        if self._display is Display.QUIET:
+            return
+        plan = self._plan
+        self._screen.print(f"study {plan.study}: {plan.objective.describe()}", soft_wrap=True)
+        if self._before >= plan.trials:
+            self._screen.print(f"it has {self._before} trials already; raise --trials to go on")
+        elif self._trials:
+            self._screen.print(f"it goes on after {self._before} trials")
+
+    def _watch(self, runner: Runner) -> None:
+        """Pass events and interrupts on until the workers have ended."""
+        heard, last_read = 0, time.monotonic()
+        while True:
+            alive = runner.alive
+            events = runner.poll()
+            if events or time.monotonic() - last_read > _READ_EVERY:
+                self._read()
+                last_read = time.monotonic()
+            for event in events:
+                self._report(event)
+            if not alive and not events:
+                return
+            if self._interrupts > heard:
+                heard = self._interrupts
+                self._stop(runner, at_once=heard > 1)
+            time.sleep(_PAUSE)
+
+    def _stop(self, runner: Runner, at_once: bool) -> None:
+        if self._display is not Display.LIVE:
+            warn(_NOTES[2] if at_once else _NOTES[1])
+        if at_once:
+            runner.kill()
+        else:
+            runner.stop()
+
+    def _report(self, event: Event) -> None:
+        if event.kind == "ready" and self._ready is None:
+            self._ready = time.monotonic()
+        cut_off_here = event.kind == "interrupted" and self._interrupts > 1
+        if event.kind in ("warning", "died", "interrupted", "lost") and event.message and not cut_off_here:
+            trial = "" if event.trial is None else f"trial {event.trial}: "
+            self._say(f"{trial}{event.message}")
+        if event.kind == "finished" and self._display is Display.PLAIN:
+            self._screen.print(self._line(event), soft_wrap=True)
+
+    def _say(self, message: str) -> None:
+        if self._display is Display.LIVE:
+            self._screen.print(f"warning: {message}", style="yellow")  # above the live table
+        else:
+            warn(message)
+
+    def _line(self, event: Event) -> str:
+        """A finished trial on one line, with what was known when it ended."""
+        known = self._until(event.trial)
+        count = f"[{sum(trial.counts for trial in known):{len(str(self._plan.trials))}}/{self._plan.trials}]"
+        if event.state == "complete":
+            found = f"value {values_text(event.values)}  {self._best_of(known)}"
+        else:
+            found = f"{event.state}: {event.message}"
+        return f"{count} trial {event.trial}  {found}  {duration(event.seconds)}  {assignments(event.parameters)}"
+
+    def _until(self, number: int | None) -> list[Trial]:
+        """The trials that had ended when a trial ended."""
+        ends = {trial.number: trial.finished for trial in self._trials if trial.finished is not None}
+        end = ends.get(-1 if number is None else number, datetime.max)
+        return [trial for trial in self._trials if ends.get(trial.number, datetime.max) <= end]
+
+    def _best_of(self, trials: Sequence[Trial]) -> str:
+        directions = self._plan.directions
+        if len(directions) > 1:
+            return f"front {len(front_of(trials, directions))}"
+        best = best_of(trials, directions[0])
+        return "" if best is None else f"best {values_text(best.values)}"
+
+    def _read(self) -> None:
+        """See what is new in the storage; a storage in trouble is the workers' concern, who wait and tell."""
+        try:
+            self._trials = self._reader.read()
+        except StudyError:
+            return
+
+    def _finished(self) -> int:
+        return sum(trial.counts for trial in self._trials)
+
+    def _live(self) -> AbstractContextManager[object]:
+        if self._display is not Display.LIVE:
+            return nullcontext()
+        return Live(get_renderable=self._picture, console=self._screen, refresh_per_second=8, transient=True)
+
+    def _picture(self) -> RenderableType:
+        plan = self._plan
+        direction = "" if plan.directions == ("minimize",) else f"{', '.join(plan.directions)} · "
+        workers = f"{self._workers} worker{'s' if self._workers > 1 else ''}"
+        snapshot = Snapshot(
+            study=plan.study,
+            subtitle=f"{direction}{plan.config.kernel} · {workers}",
+            directions=plan.directions,
+            columns=column_widths(plan.space),
+            trials=self._trials,
+            total=plan.trials,
+            finished_before=self._before,
+            elapsed=time.monotonic() - self._started,
+            working=0.0 if self._ready is None else time.monotonic() - self._ready,
+            workers=self._workers,
+            note=self._note(),
+        )
+        return render(snapshot, self._screen.width, self._screen.height, datetime.now())
+
+    def _note(self) -> str:
+        if not self._interrupts and self._ready is None:
+            return "Starting the workers."
+        return _NOTES[min(self._interrupts, 2)]
+
+    @contextmanager
+    def _interruptible(self) -> Iterator[None]:
+        """Count Ctrl-C in place of raising; being terminated counts as two."""
+
+        def count(number: int, frame: FrameType | None) -> None:
+            del frame
+            self._interrupts += 2 if number == signal.SIGTERM else 1
+
+        before = {number: signal.signal(number, count) for number in (signal.SIGINT, signal.SIGTERM)}
+        try:
+            yield
+        finally:
+            for number, handler in before.items():
+                signal.signal(number, handler)

@@ -1,0 +1,77 @@
+"""The end of a run: what was found, what to think about it, what to do next."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Mapping, Sequence
+
+from rich.console import Console
+from rich.text import Text
+
+from betabo.cli.tables import assignments, number, table, values_text
+from betabo.cli.trials import Trial, best_of, front_of
+
+_FRONT_LINES = 10
+
+
+def print_best(screen: Console, trials: Sequence[Trial], directions: Sequence[str]) -> None:
+    """Print the best value with its point, or the trials of the front."""
+    if len(directions) > 1:
+        _print_front(screen, front_of(trials, directions))
+        return
+    best = best_of(trials, directions[0])
+    if best is None:
+        screen.print("no trial has a value yet")
+        return
+    screen.print(Text.assemble("best value ", (values_text(best.values), "bold green"), f"  trial {best.number}"))
+    print_point(screen, best.parameters, best.on_bound)
+
+
+def print_point(screen: Console, parameters: Mapping[str, object], on_bound: Mapping[str, str]) -> None:
+    """Print parameters below one another, and which of them sit on a bound."""
+    width = max(map(len, parameters), default=0)
+    for name, value in parameters.items():
+        line = Text(f"  {name:{width}}  {number(value, 6)}")
+        if name in on_bound:
+            line.append(f"  on its {on_bound[name]} bound", style="magenta")
+        screen.print(line)
+
+
+def print_bound_hint(screen: Console, on_bound: Mapping[str, str]) -> None:
+    """Say that the box may be too small where the best point touches it."""
+    if not on_bound:
+        return
+    sides = ", ".join(f"{name} ({side})" for name, side in on_bound.items())
+    verb = "sit on bounds" if len(on_bound) > 1 else "sits on a bound"
+    screen.print(
+        f"{sides} {verb}: the box may be too small there. If values beyond make sense, widen the range and start "
+        "another study with --study",
+        style="magenta",
+        soft_wrap=not screen.is_terminal,
+    )
+
+
+def print_next(screen: Console, study: str, storage_option: str) -> None:
+    """Print the commands to go on with."""
+    name = shlex.quote(study)
+    screen.print("next:")
+    for command, meaning in (
+        (f"betabo report {name}{storage_option}", "an HTML page with plots"),
+        (f"betabo show {name}{storage_option}", "the trials"),
+        (f"betabo export {name} --to csv{storage_option}", "the trials as a file"),
+    ):
+        screen.print(Text.assemble(f"  {command}", (f"  # {meaning}", "dim")), soft_wrap=True)
+
+
+def _print_front(screen: Console, front: Sequence[Trial]) -> None:
+    screen.print(f"Pareto front of {len(front)} trials" + (":" if front else ""))
+    if not front:
+        return
+    listing = table()
+    for head in ("trial", "values", "parameters"):
+        listing.add_column(head, no_wrap=head != "parameters")
+    for trial in front[:_FRONT_LINES]:
+        listing.add_row(str(trial.number), values_text(trial.values), assignments(trial.parameters))
+    screen.print(listing)
+    if len(front) > _FRONT_LINES:
+        screen.print(f"and {len(front) - _FRONT_LINES} more")
