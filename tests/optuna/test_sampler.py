@@ -230,6 +230,23 @@ class TestWorkers:
             chosen = list(pool.map(work, range(4)))
         assert len(set(chosen)) == 4
 
+    def test_nor_much_the_same_point(self, tmp_path: Path) -> None:
+        url = f"sqlite:///{tmp_path}/study.db"
+        study = optuna.create_study(study_name="s", storage=url, sampler=sampler(search_space=BOX))
+        study.optimize(bowl, n_trials=8)
+        barrier = Barrier(3)
+
+        def work(_: int) -> list[float]:
+            mine = optuna.load_study(study_name="s", storage=url, sampler=sampler(search_space=BOX, noise="none"))
+            barrier.wait()
+            params = mine.ask(BOX).params
+            return [params["x"] / 10, params["y"] / 3]
+
+        with ThreadPoolExecutor(3) as pool:
+            chosen = np.array(list(pool.map(work, range(3))))
+        distances = np.abs(chosen[:, None] - chosen[None]).max(axis=-1)[np.triu_indices(3, 1)]
+        assert distances.min() > 0.01
+
     def test_jobs_in_threads(self) -> None:
         study = optuna.create_study(sampler=sampler(search_space=BOX))
         study.optimize(bowl, n_trials=12, n_jobs=3)

@@ -37,6 +37,7 @@ class Record:
         distributions: The same as Optuna's distributions.
         signs: 1 for each objective that is minimized, -1 for each that is maximized.
         finished: The trials with values, in the order of `data.points`.
+        under_way: The trials without values, in the order of `data.pending`.
         data: What is known, of which less is better.
     """
 
@@ -44,6 +45,7 @@ class Record:
     distributions: Mapping[str, BaseDistribution]
     signs: Points
     finished: tuple[FrozenTrial, ...]
+    under_way: tuple[FrozenTrial, ...]
     data: Data
 
     @classmethod
@@ -70,8 +72,9 @@ class Record:
         signs = np.array([-1.0 if d == StudyDirection.MAXIMIZE else 1.0 for d in directions])
         replaced = {number for t in trials for number in t.system_attrs.get("retry_history", ())}
         finished: list[tuple[FrozenTrial, Points]] = []
+        pending: list[tuple[FrozenTrial, Points]] = []
         rows: list[Points] = []
-        failed, pending, pruned = [], [], []
+        failed, pruned = [], []
         for trial in trials:
             unit = None if trial.number == asking else _unit(trial, space, distributions)
             if unit is None:
@@ -82,7 +85,7 @@ class Record:
             elif trial.state == TrialState.PRUNED:
                 pruned.append((trial, unit))
             elif not trial.state.is_finished():
-                pending.append(unit)
+                pending.append((trial, unit))
             elif trial.number not in replaced and not {INTERRUPTED, WITHDRAWN} & trial.system_attrs.keys():
                 failed.append(unit)
         values = _finite(np.array(rows).reshape(len(rows), len(signs)))
@@ -99,11 +102,12 @@ class Record:
             distributions,
             signs,
             used,
+            tuple(trial for trial, _ in pending),
             Data(
                 points=_stack([unit for _, unit in finished], space.dims),
                 values=values if len(signs) > 1 else values[:, 0],
                 failed=_stack(failed, space.dims),
-                pending=_stack(pending, space.dims),
+                pending=_stack([unit for _, unit in pending], space.dims),
                 constraints=_constraints(used),
             ),
         )

@@ -17,13 +17,15 @@ from optuna.trial import FrozenTrial, TrialState
 
 from betabo.optimizer.config import Config
 from betabo.optimizer.core import Proposal, mix_seeds, propose
+from betabo.optimizer.data import Points
 from betabo.optuna.model import StudyModel
-from betabo.optuna.record import PROPOSAL, STEP, Record, proposed_parameters
+from betabo.optuna.record import PROPOSAL, STEP, Record
 from betabo.optuna.space import decode, to_distributions
 from betabo.space import Space
 from betabo.surrogate import FitState
 
 _ATTEMPTS = 6  # proposals of one trial until one is not under way elsewhere
+_CLOSE = 0.05  # points of the unit cube that differ by no more in any coordinate are much the same
 _PAUSE = 0.05  # seconds, about as long as another worker takes to write its proposal
 
 
@@ -113,8 +115,8 @@ class BetaSampler(BaseSampler):
         for attempt in range(_ATTEMPTS):
             if attempt > 1:  # two workers that answer each other need to fall out of step
                 time.sleep(waits.uniform(0, _PAUSE * 2**attempt))
-            parameters = self._propose(study, trial, search_space)
-            if not _is_under_way(study, trial, parameters):
+            parameters, unit, record = self._propose(study, trial, search_space)
+            if not _is_under_way(study, trial, unit, record):
                 break
         return parameters
 
@@ -132,7 +134,10 @@ class BetaSampler(BaseSampler):
         """Pass on to the independent sampler."""
         self._independent.after_trial(study, trial, state, values)
 
-    def _propose(self, study: Study, trial: FrozenTrial, search_space: dict[str, BaseDistribution]) -> dict[str, Any]:
+    def _propose(
+        self, study: Study, trial: FrozenTrial, search_space: dict[str, BaseDistribution]
+    ) -> tuple[dict[str, Any], Points, Record]:
+        """Parameters, the same in the unit cube, and what they were proposed from."""
         trials = study.get_trials(deepcopy=False)
         record = Record.of(trials, search_space, study.directions, asking=trial.number)
         signature = [_name(self.config.kernel), record.space.coordinates]
@@ -152,7 +157,7 @@ class BetaSampler(BaseSampler):
         parameters = decode(point, search_space)
         _store(study, trial, PROPOSAL, parameters)
         _store(study, trial, STEP, _step(proposal, signature))
-        return parameters
+        return parameters, proposal.points[0], record
 
 
 def _step(proposal: Proposal, signature: list[Any]) -> dict[str, Any]:
@@ -172,14 +177,17 @@ def _last_states(trials: Sequence[FrozenTrial], signature: list[Any]) -> tuple[F
     return ()
 
 
-def _is_under_way(study: Study, trial: FrozenTrial, parameters: Mapping[str, Any]) -> bool:
-    """Whether another trial is evaluating the same parameters.
+def _is_under_way(study: Study, trial: FrozenTrial, unit: Points, known: Record) -> bool:
+    """Whether another trial is evaluating much the same point without this one having known.
 
     Every worker writes its proposal before it looks. Of two that propose the same, the later one thus always notices.
     """
-    others = study.get_trials(deepcopy=False, states=(TrialState.RUNNING,))
+    trials = study.get_trials(deepcopy=False, states=(TrialState.RUNNING,))
+    now = Record.of(trials, known.distributions, study.directions, asking=trial.number)
+    seen = {other.number for other in known.under_way}
     return any(
-        other.number != trial.number and parameters.items() <= proposed_parameters(other).items() for other in others
+        other.number not in seen and np.abs(unit - place).max() <= _CLOSE
+        for other, place in zip(now.under_way, now.data.pending, strict=True)
     )
 
 
