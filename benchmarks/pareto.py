@@ -14,6 +14,7 @@ import warnings
 from collections.abc import Callable
 
 import numpy as np
+import optuna
 import torch
 from botorch.test_functions.base import ConstrainedBaseTestProblem, MultiObjectiveTestProblem
 from botorch.test_functions.multi_objective import C2DTLZ2, DTLZ2, ZDT1, ZDT2, BraninCurrin
@@ -21,7 +22,6 @@ from botorch.utils.multi_objective.hypervolume import Hypervolume
 from botorch.utils.multi_objective.pareto import is_non_dominated
 from optuna.samplers import BaseSampler, GPSampler, NSGAIISampler, TPESampler
 
-import optuna
 from betabo.optuna import BetaSampler
 
 SAMPLERS: dict[str, Callable[[int], BaseSampler]] = {

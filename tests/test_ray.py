@@ -25,7 +25,8 @@ from optuna.trial import TrialState
 from ray import cloudpickle, tune
 
 from betabo import Categorical, Fixed, Float, Int, Space
-from betabo.optuna.record import STEP, Record
+from betabo.attributes import STEP
+from betabo.optuna.record import Record
 from betabo.ray import BetaSearch, _trainable, minimize, searcher
 
 BOX = [(-5.0, 10.0), (0.0, 15.0)]

@@ -20,10 +20,10 @@ except ImportError as error:
 
 import numpy as np
 
+from betabo.attributes import STEP
 from betabo.optimizer.history import Evaluation
 from betabo.optimizer.result import SearchResult
 from betabo.optuna import BetaSampler, to_distributions
-from betabo.optuna.record import STEP
 from betabo.space import Space, as_space
 
 _VALUE, _ERROR = "value", "error"  # what an evaluation reports to Ray

@@ -122,6 +122,13 @@ class TestModelStep:
         assert proposal.points.shape == (3, 2)
         assert pdist(proposal.points).min() > 0.01
 
+    def test_points_of_a_batch_stay_apart_where_the_model_is_sure(self) -> None:
+        points = np.random.default_rng(0).random((14, 2))
+        bowl = ((points - 0.4) ** 2).sum(axis=1)
+        data = Data(points, bowl, np.empty((0, 2)), np.empty((0, 2)))
+        proposal = propose(data, Config(kernel="rbf", starting_points=3, noise="none"), count=4)
+        assert np.abs(proposal.points[:, None] - proposal.points).max(axis=-1)[np.triu_indices(4, 1)].min() > 1e-3
+
     def test_first_point_of_a_batch_is_the_point_alone(self) -> None:
         assert np.array_equal(propose(known(), QUICK, count=2).points[:1], propose(known(), QUICK).points)
 

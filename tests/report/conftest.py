@@ -7,11 +7,10 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
+import optuna
 import pytest
 from optuna.distributions import BaseDistribution, CategoricalDistribution, FloatDistribution, IntDistribution
 from optuna.trial import TrialState, create_trial
-
-import optuna
 
 RANGES: dict[str, BaseDistribution] = {
     "rate": FloatDistribution(1e-4, 1.0, log=True),
@@ -78,7 +77,7 @@ def study() -> optuna.Study:
     point = draw(rng, RANGES)
     add(study, point, [9.0], state=TrialState.PRUNED, intermediate_values={0: 9.0})
     add(study, point, None, state=TrialState.FAIL)
-    add(study, point, None, state=TrialState.FAIL, system_attrs={"betabo:interrupted": 28})
+    add(study, point, None, state=TrialState.FAIL, system_attrs={"betabo:interrupted": "its worker died"})
     add(study, point, None, state=TrialState.FAIL, system_attrs={"betabo:withdrawn": True})
     study.enqueue_trial(point)
     study.enqueue_trial(point)

@@ -8,9 +8,9 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import optuna
 import pytest
 
-import optuna
 from betabo.report import write_report
 
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
@@ -193,7 +193,7 @@ def test_filters_by_words_conditions_and_state(page: Any) -> None:
     element(page, "#filter").clear()
     element(page, "#filter").send_keys(" ")
     element(page, "#state").send_keys("interrupted")
-    assert column(page, "note") == ["retried as trial 28"]
+    assert column(page, "note") == ["its worker died"]
 
 
 def test_follows_the_theme(page: Any) -> None:

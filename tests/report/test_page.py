@@ -15,11 +15,11 @@ from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
 
+import optuna
 import pytest
 from optuna.distributions import BaseDistribution, CategoricalDistribution, FloatDistribution, IntDistribution
 from optuna.trial import TrialState
 
-import optuna
 from betabo.report import build_report, write_report
 
 VOID = {"meta", "link", "br", "img", "input", "hr"}
@@ -165,7 +165,7 @@ class TestContent:
             assert row["cells"][6:9] == [trial.params[name] for name in ("rate", "drop", "layers")]
             assert row["best"] == (trial.number == 24)
         (interrupted,) = [row for row in table["rows"] if row["cells"][1] == "interrupted"]
-        assert interrupted["cells"][-1] == "retried as trial 28"
+        assert interrupted["cells"][-1] == "its worker died"
 
     def test_convergence_shows_the_running_minimum(self, page: Page, study: optuna.Study) -> None:
         (line,) = [t for t in page.json("figures")["convergence"]["data"] if t["name"] == "best so far"]

@@ -6,11 +6,11 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
+import optuna
 import pytest
 from optuna.distributions import BaseDistribution, CategoricalDistribution, FloatDistribution, IntDistribution
 from scipy.stats import norm
 
-import optuna
 from betabo.optuna.model import fit_study
 from betabo.optuna.space import from_distributions
 from betabo.report.predictions import LEVELS, coordinate_labels, importances, ranking, slices

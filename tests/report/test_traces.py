@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+import optuna
 import pytest
 
-import optuna
 from betabo.report.facts import StudyFacts, read_study
 from betabo.report.traces import traces
 

@@ -92,9 +92,9 @@ class TrialReader:
 
 def trial_of(frozen: optuna.trial.FrozenTrial, space: Space | None) -> Trial:
     """A trial of Optuna's as the commands show it; without a space its own distributions tell the bounds."""
+    from betabo.attributes import INTERRUPTED, REASON, SECONDS, STEP, WORKER
     from betabo.optuna import from_distributions
-    from betabo.optuna.record import STEP
-    from betabo.studies.ledger import INTERRUPTED, REASON, SECONDS, WORKER, state_of
+    from betabo.studies.ledger import state_of
     from betabo.studies.process import is_alive
 
     state: str = state_of(frozen)

@@ -20,6 +20,7 @@ from betabo.surrogate import FitState
 
 Snap = Callable[[Points], Points]
 
+_APART = 1e-3  # in some coordinate, from points under way: their values will tell as much as another one so close
 _INCUMBENTS = 5  # best points around which the acquisition function is searched
 
 
@@ -121,6 +122,8 @@ def _search(
     if neighbours is not None and len(near := neighbours(ranked[0])):
         scores = acquisition(torch.from_numpy(near).unsqueeze(-2)).detach()
         ranked = np.concatenate([near[(scores > values[0]).numpy()], ranked, near])
+    apart = np.abs(ranked[:, None] - pending.numpy()[None]).max(axis=-1).min(axis=-1, initial=np.inf) > _APART
+    ranked = np.concatenate([ranked[apart], ranked[~apart]])
     seen = np.concatenate([data.seen(), *(p[None] for p in chosen)])
     return _first_new(ranked, seen, config, seed, snap)
 

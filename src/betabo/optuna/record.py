@@ -11,21 +11,10 @@ from optuna.distributions import BaseDistribution
 from optuna.study import StudyDirection
 from optuna.trial import FrozenTrial, TrialState
 
+from betabo.attributes import INTERRUPTED, PROPOSAL, WITHDRAWN
 from betabo.optimizer.data import Data, Points
 from betabo.optuna.space import encode, from_distributions
 from betabo.space import Space
-
-PROPOSAL = "betabo:proposal"
-"""System attribute of a trial: the parameters that the sampler proposed, for other workers to see at once."""
-
-STEP = "betabo:step"
-"""System attribute of a trial: where its parameters come from, and how the model's fit went."""
-
-INTERRUPTED = "betabo:interrupted"
-"""System attribute of a failed trial whose worker died: the number of the trial that takes its place."""
-
-WITHDRAWN = "betabo:withdrawn"
-"""System attribute of a trial that was opened and closed without an evaluation."""
 
 
 @dataclass(frozen=True)
@@ -37,7 +26,6 @@ class Record:
         distributions: The same as Optuna's distributions.
         signs: 1 for each objective that is minimized, -1 for each that is maximized.
         finished: The trials with values, in the order of `data.points`.
-        under_way: The trials without values, in the order of `data.pending`.
         data: What is known, of which less is better.
     """
 
@@ -45,7 +33,6 @@ class Record:
     distributions: Mapping[str, BaseDistribution]
     signs: Points
     finished: tuple[FrozenTrial, ...]
-    under_way: tuple[FrozenTrial, ...]
     data: Data
 
     @classmethod
@@ -72,9 +59,8 @@ class Record:
         signs = np.array([-1.0 if d == StudyDirection.MAXIMIZE else 1.0 for d in directions])
         replaced = {number for t in trials for number in t.system_attrs.get("retry_history", ())}
         finished: list[tuple[FrozenTrial, Points]] = []
-        pending: list[tuple[FrozenTrial, Points]] = []
         rows: list[Points] = []
-        failed, pruned = [], []
+        failed, pending, pruned = [], [], []
         for trial in trials:
             unit = None if trial.number == asking else _unit(trial, space, distributions)
             if unit is None:
@@ -85,7 +71,7 @@ class Record:
             elif trial.state == TrialState.PRUNED:
                 pruned.append((trial, unit))
             elif not trial.state.is_finished():
-                pending.append((trial, unit))
+                pending.append(unit)
             elif trial.number not in replaced and not {INTERRUPTED, WITHDRAWN} & trial.system_attrs.keys():
                 failed.append(unit)
         values = _finite(np.array(rows).reshape(len(rows), len(signs)))
@@ -102,12 +88,11 @@ class Record:
             distributions,
             signs,
             used,
-            tuple(trial for trial, _ in pending),
             Data(
                 points=_stack([unit for _, unit in finished], space.dims),
                 values=values if len(signs) > 1 else values[:, 0],
                 failed=_stack(failed, space.dims),
-                pending=_stack([unit for _, unit in pending], space.dims),
+                pending=_stack(pending, space.dims),
                 constraints=_constraints(used),
             ),
         )

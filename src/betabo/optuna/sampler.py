@@ -15,11 +15,12 @@ from optuna.search_space import IntersectionSearchSpace
 from optuna.study import Study
 from optuna.trial import FrozenTrial, TrialState
 
+from betabo.attributes import PROPOSAL, STEP
 from betabo.optimizer.config import Config
 from betabo.optimizer.core import Proposal, mix_seeds, propose
 from betabo.optimizer.data import Points
 from betabo.optuna.model import StudyModel
-from betabo.optuna.record import PROPOSAL, STEP, Record
+from betabo.optuna.record import Record
 from betabo.optuna.space import decode, to_distributions
 from betabo.space import Space
 from betabo.surrogate import FitState
@@ -184,11 +185,8 @@ def _is_under_way(study: Study, trial: FrozenTrial, unit: Points, known: Record)
     """
     trials = study.get_trials(deepcopy=False, states=(TrialState.RUNNING,))
     now = Record.of(trials, known.distributions, study.directions, asking=trial.number)
-    seen = {other.number for other in known.under_way}
-    return any(
-        other.number not in seen and np.abs(unit - place).max() <= _CLOSE
-        for other, place in zip(now.under_way, now.data.pending, strict=True)
-    )
+    seen = {tuple(place) for place in known.data.pending.tolist()}  # by place: a worker may change its proposal
+    return any(tuple(place.tolist()) not in seen and np.abs(unit - place).max() <= _CLOSE for place in now.data.pending)
 
 
 def _store(study: Study, trial: FrozenTrial, key: str, value: Any) -> None:

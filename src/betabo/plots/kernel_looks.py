@@ -15,6 +15,7 @@ KERNEL_NAMES = {
     "beta-paper": "Beta",
     "beta": "Beta, learned weight",
     "beta-matern": "Beta-Matérn, betabo's default",
+    "matern-control": "Matérn in betabo's default",
 }
 """What figures call the kernels of the catalogue."""
 

@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, Any
 from optuna.study import StudyDirection
 from optuna.trial import TrialState
 
-from betabo.optuna.record import INTERRUPTED, STEP, WITHDRAWN, proposed_parameters
+from betabo.attributes import INTERRUPTED, REASON, STEP, WITHDRAWN
+from betabo.optuna.record import proposed_parameters
 from betabo.report.boundary import trial_distance
 from betabo.report.pareto import pareto_front
 
@@ -240,9 +241,9 @@ def _trial(trial: FrozenTrial) -> TrialFacts:
     step = attrs.get(STEP)
     step = step if isinstance(step, dict) else {}
     diagnostics = step.get("diagnostics")
-    state, note = _STATE_NAMES[trial.state], str(attrs.get("fail_reason", ""))
+    state, note = _STATE_NAMES[trial.state], str(attrs.get(REASON) or attrs.get("fail_reason", ""))  # Optuna's own name
     if INTERRUPTED in attrs:
-        state, note = "interrupted", f"retried as trial {attrs[INTERRUPTED]}"
+        state, note = "interrupted", str(attrs[INTERRUPTED])
     constraints = trial.constraints.values()
     return TrialFacts(
         number=trial.number,

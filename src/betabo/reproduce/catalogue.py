@@ -11,6 +11,11 @@ _ENTRIES = {
     "eigendecay": "Figure 2: mean spectra of RBF, Matern-5/2 and Beta kernels on the 3-D cube",
     "eigendecay-table": "Table 1: p-values of exponential decay, and models of the decay compared",
     "diagonal-bound": "Proposition 1: the prior variance, its exact range, and where the printed bound fails",
+    "levy2d": "Figure 3: the 2-D Levy function, the first steps of three kernels, and where 300 iterations went",
+    "bandwidths": "Figure 4: the bandwidths learned on 2-D Levy, and the boundary weight where it is learned",
+    "levy-convergence": "Figure 5: 4-D and 8-D Levy, Matern against Beta: best value and distance to the boundary",
+    "placements": "Table 3: kernels on five functions in 20 dimensions, the optimum at the centre, a face, a vertex",
+    "acquisitions": "Figure 8: five acquisition functions with Matern and Beta, here on synthetic functions",
 }
 
 REPRODUCTIONS: dict[str, Reproduction] = {

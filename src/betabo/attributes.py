@@ -1,0 +1,30 @@
+"""Names under which betabo stores something with a trial of a study, as system attributes."""
+
+from __future__ import annotations
+
+PROPOSAL = "betabo:proposal"
+"""The parameters that the sampler proposed, for other workers to see at once."""
+
+STEP = "betabo:step"
+"""Where the parameters come from, and how the model's fit went."""
+
+WORKER = "betabo:worker"
+"""Who runs the trial, see `betabo.studies.process`."""
+
+HEARTBEAT = "betabo:heartbeat"
+"""A count that grows while the worker lives."""
+
+RETRY_OF = "betabo:retry_of"
+"""Number of the trial that this one repeats."""
+
+INTERRUPTED = "betabo:interrupted"
+"""What happened to a failed trial that another one repeats, such as one whose worker died."""
+
+WITHDRAWN = "betabo:withdrawn"
+"""Why a trial was closed without an evaluation."""
+
+REASON = "betabo:reason"
+"""Why the objective failed."""
+
+SECONDS = "betabo:seconds"
+"""How long the objective took."""

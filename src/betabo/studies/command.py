@@ -1,0 +1,271 @@
+"""An objective that is a program: a command line with the parameters in it, and a number that it prints or writes."""
+
+from __future__ import annotations
+
+import ctypes
+import json
+import os
+import shlex
+import shutil
+import signal
+import subprocess
+import sys
+import threading
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from string import Formatter
+from typing import IO, Any
+
+from betabo.space import Space
+from betabo.studies.errors import EvaluationFailedError, ObjectiveError, StudyError
+from betabo.studies.process import kill_group
+from betabo.studies.values import as_values, check_timeout
+from betabo.studies.workspace import Workspace
+
+LAST_LINE = "last-line"
+_OWN_NAMES = ("trial", "output")
+_TAIL = 65536  # bytes of standard output that are kept to find the last line
+_DEATH_SIGNAL = 1  # PR_SET_PDEATHSIG
+_RUNNING: set[int] = set()  # process groups
+
+
+@dataclass(frozen=True)
+class CommandObjective:
+    """A program that is run once a trial.
+
+    The template is split into arguments once, as a shell would, and `{name}` is replaced inside each argument. No
+    shell is involved, so a value never becomes anything but part of one argument. The program runs in the working
+    directory. It dies with its worker on Linux, and as a whole process group at the time limit. A non-zero exit code
+    fails the trial, and the study goes on.
+
+    Args:
+        template: Such as `"python train.py --lr {lr}"`. `{trial}` is the trial's number, `{output}` a folder of its
+            own; `{{` and `}}` are braces.
+        result: `"last-line"` for a number on the last line of standard output, or several with blanks or commas
+            between them. Otherwise a JSON file in the trial's folder, with a number, a list, or an object with
+            `"value"` or `"values"`. The program learns the folder by `{output}` or the environment variable
+            `BETABO_OUTPUT`.
+        timeout: Seconds after which the program is killed and the trial fails, None for no limit.
+    """
+
+    template: str
+    result: str = LAST_LINE
+    timeout: float | None = None
+
+    def __post_init__(self) -> None:
+        try:
+            arguments = shlex.split(self.template)
+        except ValueError as error:
+            raise StudyError(f"the command {self.template!r} cannot be split: {error}; check its quotes.") from error
+        if not arguments:
+            raise StudyError("the command is empty; expected one such as 'python train.py --lr {lr}'.")
+        if not self.result:
+            raise StudyError(f"result is empty; expected {LAST_LINE!r} or the name of a JSON file.")
+        self._names()
+        check_timeout(self.timeout)
+
+    def check(self, space: Space) -> None:
+        """See that the names in the template are those of the parameters, and that the program is there."""
+        used = self._names()
+        for name in used:
+            if name not in space.names and name not in _OWN_NAMES:
+                known = ", ".join(f"{{{known}}}" for known in (*space.names, *_OWN_NAMES))
+                raise StudyError(
+                    f"the command has {{{name}}}, which is no parameter; expected {known}, or {{{{ for a brace."
+                )
+        unused = [name for name in space.names if name not in used]
+        if unused:
+            raise StudyError(f"the command never uses the parameter {unused[0]}; put {{{unused[0]}}} in it.")
+        program = shlex.split(self.template)[0]
+        if "{" not in program and shutil.which(program) is None:
+            raise ObjectiveError(f"the command cannot be run: there is no program {program!r}; check its path.")
+
+    def prepare(self, space: Space) -> None:
+        """Nothing: a program needs no preparation."""
+
+    def __call__(self, parameters: dict[str, Any], workspace: Workspace) -> float | tuple[float, ...]:
+        """Run the program; what it prints goes to the trial's log."""
+        own: dict[str, Any] = {"trial": workspace.trial}
+        environment = dict(os.environ, BETABO_TRIAL=str(workspace.trial))
+        if self.result != LAST_LINE or "output" in self._names():
+            own["output"] = environment["BETABO_OUTPUT"] = str(workspace.make_folder())
+        arguments = self.arguments({**own, **parameters})
+        output = _run(arguments, environment, workspace.log, self.timeout)
+        if self.result == LAST_LINE:
+            values = as_values(_parse_line(_last_line(output)), "the command printed")
+        else:
+            values = as_values(_read_file(workspace.folder / self.result), f"{self.result} has")
+        return values[0] if len(values) == 1 else values
+
+    def arguments(self, values: Mapping[str, Any]) -> list[str]:
+        """The arguments of the program, with `values` for the names in the template."""
+        shown = {name: _show(value) for name, value in values.items()}
+        return [
+            "".join(
+                literal + ("" if name is None else shown[name]) for literal, name, *_ in Formatter().parse(argument)
+            )
+            for argument in shlex.split(self.template)
+        ]
+
+    def to_json(self) -> dict[str, Any]:
+        """A description of plain JSON types."""
+        return {"type": "command", "template": self.template, "result": self.result, "timeout": self.timeout}
+
+    def describe(self) -> str:
+        """The template."""
+        return self.template
+
+    def _names(self) -> list[str]:
+        """The names in the braces of the template."""
+        names = []
+        for argument in shlex.split(self.template):
+            try:
+                fields = [(name, spec, conversion) for _, name, spec, conversion in Formatter().parse(argument)]
+            except ValueError as error:
+                raise StudyError(
+                    f"the command has a brace too many or too few in {argument!r} ({error}); write {{{{ for a brace."
+                ) from error
+            for name, spec, conversion in fields:
+                if name is None:
+                    continue
+                if spec or conversion or not name.isidentifier():
+                    inside = name + (f"!{conversion}" if conversion else "") + (f":{spec}" if spec else "")
+                    raise StudyError(
+                        f"the command has {{{inside}}}, expected a parameter's name in the braces; "
+                        f"write {{{{{inside}}}}} for the braces themselves."
+                    )
+                names.append(name)
+        return names
+
+
+def _show(value: Any) -> str:
+    return json.dumps(value) if isinstance(value, bool) or value is None else str(value)
+
+
+def kill_running() -> None:
+    """Kill the programs that this process is running, for a worker that has to go at once."""
+    for pid in list(_RUNNING):
+        kill_group(pid)
+
+
+def _run(arguments: list[str], environment: dict[str, str], log: Path, timeout: float | None) -> bytes:
+    """Run a program to its end; returns the end of its standard output."""
+    log.parent.mkdir(parents=True, exist_ok=True)
+    with log.open("ab", buffering=0) as file:
+        try:
+            process = subprocess.Popen(
+                arguments,
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.PIPE,
+                stderr=file,
+                env=environment,
+                start_new_session=True,
+                preexec_fn=_die_with_parent(),
+            )
+        except OSError as error:
+            raise ObjectiveError(f"the command cannot be run: {arguments[0]}: {error.strerror}.") from error
+        _RUNNING.add(process.pid)
+        assert process.stdout is not None
+        tail = _Tail(process.stdout, file)
+        try:
+            code = process.wait(timeout)
+        except BaseException as error:
+            kill_group(process.pid)
+            process.wait()
+            if isinstance(error, subprocess.TimeoutExpired):
+                raise EvaluationFailedError(f"it took longer than the limit of {timeout:g} s") from None
+            raise
+        finally:
+            _RUNNING.discard(process.pid)
+            output = tail.finish()
+    if code:
+        raise EvaluationFailedError(f"{_show_code(code)}: {_last_line(_end_of(log)) or 'it printed nothing'}")
+    return output
+
+
+class _Tail:
+    """Copies a stream to a file in a thread, and keeps its end."""
+
+    def __init__(self, stream: IO[bytes], file: IO[bytes]) -> None:
+        self._stream, self._file, self._end = stream, file, b""
+        self._thread = threading.Thread(target=self._copy, daemon=True)
+        self._thread.start()
+
+    def _copy(self) -> None:
+        line = b""
+        while chunk := os.read(self._stream.fileno(), _TAIL):
+            self._end = (self._end + chunk)[-_TAIL:]
+            lines, newline, line = (line + chunk).rpartition(b"\n")
+            self._write(lines + newline)  # whole lines, as standard error goes to the same file
+        self._write(line)
+
+    def _write(self, data: bytes) -> None:
+        with suppress(OSError, ValueError):  # a full disk, or a closed file, is no reason to let the program hang
+            self._file.write(data)
+
+    def finish(self) -> bytes:
+        """The end of the stream, once the program has ended."""
+        self._thread.join(5)  # a process that left the group may hold the pipe open for ever
+        if not self._thread.is_alive():
+            self._stream.close()
+        return self._end
+
+
+def _die_with_parent() -> Callable[[], None] | None:
+    """What a new process does first, so that it is killed when its worker dies; None where that is not possible."""
+    if not sys.platform.startswith("linux"):
+        return None
+    prctl, parent = ctypes.CDLL(None).prctl, os.getpid()  # looked up before the fork: after it little is safe
+
+    def prepare() -> None:
+        prctl(_DEATH_SIGNAL, signal.SIGKILL)
+        if os.getppid() != parent:
+            os._exit(1)
+
+    return prepare
+
+
+def _show_code(code: int) -> str:
+    return f"exit code {code}" if code > 0 else f"killed by {signal.Signals(-code).name}"
+
+
+def _end_of(log: Path) -> bytes:
+    with log.open("rb") as file:
+        file.seek(max(0, log.stat().st_size - _TAIL))
+        return file.read()
+
+
+def _last_line(output: bytes) -> str:
+    lines = [line.strip() for line in output.decode("utf-8", "replace").splitlines() if line.strip()]
+    return lines[-1] if lines else ""
+
+
+def _parse_line(line: str) -> list[float]:
+    if not line:
+        raise ObjectiveError("the command printed nothing; expected a number on the last line of standard output.")
+    try:
+        return [float(word) for word in line.replace(",", " ").split()]
+    except ValueError:
+        shown = line if len(line) <= 60 else f"{line[:57]}..."
+        raise ObjectiveError(
+            f"the command's last line is {shown!r}; expected a number, so print it last, or name a JSON file as result."
+        ) from None
+
+
+def _read_file(path: Path) -> Any:
+    try:
+        data = json.loads(path.read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        raise ObjectiveError(
+            f"the command wrote no {path}; write {path.name} to the folder {{output}}, or to that in BETABO_OUTPUT."
+        ) from None
+    except (OSError, ValueError) as error:
+        raise ObjectiveError(f"{path} cannot be read as JSON: {error}.") from error
+    if not isinstance(data, dict):
+        return data
+    for key in ("value", "values"):
+        if key in data:
+            return data[key]
+    raise ObjectiveError(f"{path} has the keys {', '.join(data) or 'none'}; expected 'value' or 'values'.")

@@ -1,0 +1,15 @@
+"""The errors of a study, each with one line that a person can act on."""
+
+from __future__ import annotations
+
+
+class StudyError(ValueError):
+    """Something about the study is wrong; the message says what, with the value, and what to do."""
+
+
+class ObjectiveError(StudyError):
+    """The objective itself is broken, whatever the parameters: it stops the study."""
+
+
+class EvaluationFailedError(Exception):
+    """The objective failed at these parameters; the message is the reason. The study goes on elsewhere."""

@@ -1,0 +1,116 @@
+"""The books of a study: which trials count, which were interrupted, which are still owed.
+
+An interrupted trial is repeated as a new trial that says `retry_of` whom. A *line* is a trial and its repetitions; it
+yields one result. A new line may start only while fewer lines than the study's total were started before it. Trial
+numbers are given out by the database one at a time, so every worker comes to the same decision, and lines that were
+accepted never exceed the total, however many workers there are. A trial that somebody put into the queue is run the
+same way, as a new trial in its place, because that is one step of the database and taking it over would be two.
+
+What is written into a trial is written before its state becomes final, in an order that leaves nothing in doubt when
+the writer dies in between.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Literal
+
+from optuna.trial import FrozenTrial, TrialState
+
+from betabo.attributes import INTERRUPTED, REASON, RETRY_OF, WITHDRAWN, WORKER
+
+State = Literal["complete", "pruned", "failed", "interrupted", "withdrawn", "running", "waiting"]
+
+_FINAL: dict[TrialState, State] = {
+    TrialState.COMPLETE: "complete",
+    TrialState.PRUNED: "pruned",
+    TrialState.RUNNING: "running",
+    TrialState.WAITING: "waiting",
+}
+
+
+def state_of(trial: FrozenTrial) -> State:
+    """What became of a trial."""
+    if trial.state != TrialState.FAIL:
+        return _FINAL[trial.state]
+    notes = trial.system_attrs
+    if WITHDRAWN in notes:
+        return "withdrawn"
+    # A trial of a worker that failed without a reason was ended by somebody else, such as Optuna's own heartbeat.
+    if INTERRUPTED in notes or (WORKER in notes and REASON not in notes):
+        return "interrupted"
+    return "failed"
+
+
+class Ledger:
+    """The trials of a study, in the order of their numbers, and what follows from them."""
+
+    def __init__(self, trials: Sequence[FrozenTrial]) -> None:
+        self.trials = sorted(trials, key=lambda trial: trial.number)
+        self._states = {trial.number: state_of(trial) for trial in self.trials}
+        self._by_number = {trial.number: trial for trial in self.trials}
+        self._retries: dict[int, int] = {}
+        for trial in self.trials:
+            repeated = trial.system_attrs.get(RETRY_OF)
+            if repeated is not None and self._states[trial.number] != "withdrawn":
+                self._retries.setdefault(repeated, trial.number)
+
+    def state(self, trial: FrozenTrial) -> State:
+        """What became of a trial."""
+        return self._states[trial.number]
+
+    @property
+    def finished(self) -> int:
+        """Number of trials that count: complete, pruned, or failed by the objective."""
+        return sum(state in ("complete", "pruned", "failed") for state in self._states.values())
+
+    @property
+    def running(self) -> list[FrozenTrial]:
+        """The trials that a worker runs, or ran until it died."""
+        return [t for t in self.trials if self.state(t) == "running" and not self._is_foreign(t)]
+
+    @property
+    def owed(self) -> list[FrozenTrial]:
+        """The trials that were interrupted, or are in the queue, and that nobody runs yet."""
+        return [
+            trial
+            for trial in self.trials
+            if self.state(trial) in ("interrupted", "waiting") and trial.number not in self._retries
+        ]
+
+    @property
+    def taken(self) -> int:
+        """Number of trials that count, or will once they have ended."""
+        return self.finished + len(self.running)
+
+    @property
+    def lines(self) -> int:
+        """Number of lines."""
+        return self._lines_before(len(self.trials))
+
+    @property
+    def waiting(self) -> list[FrozenTrial]:
+        """The trials in the queue."""
+        return [trial for trial in self.trials if self.state(trial) == "waiting"]
+
+    def may_run(self, number: int, total: int) -> bool:
+        """Whether a trial is needed in a study of `total` trials, and is not the second repetition of another."""
+        repeated = self._by_number[number].system_attrs.get(RETRY_OF)
+        if repeated is None:
+            return self._lines_before(number) < total
+        earlier = sum(trial.number < number for trial in self.running)
+        return self._retries.get(repeated) == number and self.finished + earlier < total
+
+    def _lines_before(self, number: int) -> int:
+        """Number of lines that began before trial `number`."""
+        return sum(
+            trial.number < number
+            and RETRY_OF not in trial.system_attrs
+            and (self.state(trial) != "withdrawn" or trial.number in self._retries)
+            and not self._is_foreign(trial)
+            for trial in self.trials
+        )
+
+    def _is_foreign(self, trial: FrozenTrial) -> bool:
+        """Whether a trial is run by a program that uses Optuna directly, which may be dead without anybody knowing."""
+        return trial.state == TrialState.RUNNING and WORKER not in trial.system_attrs

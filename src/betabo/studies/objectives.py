@@ -1,0 +1,75 @@
+"""Objectives: what a worker calls with the parameters of a trial."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Protocol
+
+from betabo.space import Space
+from betabo.studies.command import CommandObjective
+from betabo.studies.errors import EvaluationFailedError, ObjectiveError, StudyError
+from betabo.studies.function import FunctionObjective
+from betabo.studies.workspace import Workspace
+
+__all__ = [
+    "CommandObjective",
+    "EvaluationFailedError",
+    "FunctionObjective",
+    "Objective",
+    "ObjectiveError",
+    "Workspace",
+    "objective_from_json",
+]
+
+
+class Objective(Protocol):
+    """What a study minimizes or maximizes.
+
+    It is described by plain JSON, so that a worker in another process, or on another day, can have the same one.
+    """
+
+    def check(self, space: Space) -> None:
+        """Refuse at once what can be seen to be wrong without running anything.
+
+        Raises:
+            StudyError: It is wrong, with the reason.
+        """
+
+    def prepare(self, space: Space) -> None:
+        """Get ready in the worker, before the first trial.
+
+        Raises:
+            StudyError: It cannot be called with the parameters of `space`, with the reason.
+        """
+
+    def __call__(self, parameters: dict[str, Any], workspace: Workspace) -> float | tuple[float, ...]:
+        """The value at `parameters`, or the values of several objectives.
+
+        Raises:
+            EvaluationFailedError: It failed at these parameters.
+            ObjectiveError: It would fail at any.
+        """
+
+    def to_json(self) -> dict[str, Any]:
+        """A description of plain JSON types, see `objective_from_json`."""
+
+    def describe(self) -> str:
+        """One line for people."""
+
+
+_KINDS: dict[str, type[FunctionObjective] | type[CommandObjective]] = {
+    "function": FunctionObjective,
+    "command": CommandObjective,
+}
+
+
+def objective_from_json(data: Mapping[str, Any]) -> Objective:
+    """The objective that `to_json` described."""
+    arguments = dict(data)
+    kind = arguments.pop("type", None)
+    if kind not in _KINDS:
+        raise StudyError(f"the objective's type is {kind!r}, expected one of {', '.join(map(repr, _KINDS))}.")
+    try:
+        return _KINDS[kind](**arguments)
+    except TypeError as error:
+        raise StudyError(f"the objective's description {dict(data)!r} is wrong: {error}.") from error

@@ -1,0 +1,260 @@
+"""The little language of parameters: `lr=1e-5..1e-1:log`, `layers=1..8:int`, `act=relu|gelu`, `seed=7`."""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+import tomllib
+from collections.abc import Mapping, Sequence
+from os import PathLike
+from pathlib import Path
+from typing import Any
+
+from betabo.space import Categorical, Fixed, Float, Int, Parameter, Space
+from betabo.studies.errors import StudyError
+
+_NAME = re.compile(r"[A-Za-z_]\w*")
+_FORMS = "NAME=LOW..HIGH[:int][:log][:step=S], NAME=A|B|C or NAME=VALUE"
+_KEYS = {"low", "high", "int", "log", "step", "choices", "value"}
+_CONSTANTS = {"true": True, "false": False}
+
+
+def parse_parameter(text: str) -> tuple[str, Parameter]:
+    """One parameter from its text.
+
+    Args:
+        text: `NAME=LOW..HIGH` with any of `:int`, `:log` and `:step=S` behind it, `NAME=A|B|C` for choices, or
+            `NAME=VALUE` for a constant. Choices that are all numbers, or all true and false, become such; quotes keep
+            text, as in `digit='1'|'2'`.
+
+    Returns:
+        The name and the parameter.
+
+    Raises:
+        StudyError: The text is none of these.
+    """
+    name, equals, definition = text.partition("=")
+    name = name.strip()
+    if not equals:
+        raise StudyError(f"parameter {text!r} has no '='; expected {_FORMS}.")
+    _check_name(name)
+    return name, _parse_definition(name, definition)
+
+
+def parse_parameters(texts: Sequence[str]) -> Space:
+    """The space of several parameters, see `parse_parameter`."""
+    parameters: dict[str, Parameter] = {}
+    for text in texts:
+        name, parameter = parse_parameter(text)
+        if name in parameters:
+            raise StudyError(f"parameter {name} is given twice; expected each name once, so remove one of them.")
+        parameters[name] = parameter
+    return _space(parameters)
+
+
+def space_from_toml(path: str | PathLike[str]) -> Space:
+    """The space in the table `[parameters]` of a TOML file.
+
+    Args:
+        path: The file. A parameter is text as for `parse_parameter` without the name, such as `lr = "1e-5..1e-1:log"`,
+            a table with `low` and `high` and perhaps `int`, `log` or `step`, a table with `choices`, or with `value`.
+
+    Raises:
+        StudyError: The file cannot be read, or a parameter in it is wrong.
+    """
+    try:
+        data = tomllib.loads(Path(path).read_text(encoding="utf-8"))
+    except OSError as error:
+        raise StudyError(f"cannot read {path}: {error.strerror}; give the path of a TOML file.") from error
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise StudyError(f"{path} is no TOML: {error}.") from error
+    unknown = sorted(set(data) - {"parameters"})
+    if unknown:
+        raise StudyError(f"{path} has the unknown entry {unknown[0]!r}; expected one table, [parameters].")
+    table = data.get("parameters")
+    if not isinstance(table, dict):
+        raise StudyError(f"{path} has no table [parameters]; expected lines such as lr = '1e-5..1e-1:log' under it.")
+    parameters = {}
+    for name, entry in table.items():
+        _check_name(name)
+        parameters[name] = _from_entry(name, entry)
+    return _space(parameters)
+
+
+def show_parameter(parameter: Parameter) -> str:
+    """The text behind `NAME=` that `parse_parameter` reads as this parameter."""
+    if isinstance(parameter, Float | Int):
+        text = f"{_show_number(parameter.low)}..{_show_number(parameter.high)}"
+        if isinstance(parameter, Int):
+            text += ":int"
+        if parameter.log:
+            text += ":log"
+        step = getattr(parameter, "step", None)
+        if step is not None and not (isinstance(parameter, Int) and step == 1):
+            text += f":step={_show_number(step)}"
+        return text
+    if isinstance(parameter, Categorical):
+        return "|".join(_show_scalars(parameter.choices))
+    if isinstance(parameter, Fixed):
+        return _show_scalars([parameter.value])[0]
+    raise TypeError(f"parameter is {parameter!r}, expected a Float, Int, Categorical or Fixed.")
+
+
+def _check_name(name: str) -> None:
+    if not _NAME.fullmatch(name):
+        raise StudyError(f"parameter name {name!r} is not allowed; expected letters, digits and '_', no digit first.")
+
+
+def _space(parameters: Mapping[str, Parameter]) -> Space:
+    try:
+        return Space(parameters)
+    except (TypeError, ValueError) as error:
+        raise StudyError(str(error)) from error
+
+
+def _parse_definition(name: str, definition: str) -> Parameter:
+    definition = definition.strip()
+    if not definition:
+        raise StudyError(f"parameter {name} has nothing behind '='; expected {_FORMS}.")
+    fields = _split(name, definition, "|")
+    if len(fields) > 1:
+        return _make(name, Categorical, choices=_scalars(name, fields))
+    if definition[0] not in "'\"" and ".." in definition:
+        return _parse_interval(name, definition)
+    return _make(name, Fixed, value=_scalars(name, fields)[0])
+
+
+def _parse_interval(name: str, definition: str) -> Parameter:
+    interval, *options = (part.strip() for part in definition.split(":"))
+    low, _, high = interval.partition("..")
+    settings: dict[str, Any] = {"low": _number(name, "lower bound", low), "high": _number(name, "upper bound", high)}
+    for option in options:
+        key, equals, value = option.partition("=")
+        if key in settings:
+            raise StudyError(f"parameter {name} has ':{key}' twice; expected it once.")
+        if key in ("int", "log") and not equals:
+            settings[key] = True
+        elif key == "step" and equals:
+            settings[key] = _number(name, "step", value)
+        else:
+            raise StudyError(f"parameter {name} has the unknown option ':{option}'; expected :int, :log or :step=S.")
+    return _interval(name, settings)
+
+
+def _interval(name: str, settings: Mapping[str, Any]) -> Parameter:
+    arguments = {key: value for key, value in settings.items() if key != "int"}
+    for key in ("int", "log"):
+        if not isinstance(settings.get(key, False), bool):
+            raise StudyError(f"parameter {name}: {key} is {settings[key]!r}, expected true or false.")
+    if not settings.get("int"):
+        return _make(name, Float, **arguments)
+    for key in {"low", "high", "step"} & arguments.keys():
+        value = arguments[key]
+        if isinstance(value, float) and math.isfinite(value):
+            if not value.is_integer():
+                raise StudyError(f"parameter {name}: {key} is {value!r}, expected a whole number with int.")
+            arguments[key] = int(value)
+    return _make(name, Int, **arguments)
+
+
+def _from_entry(name: str, entry: object) -> Parameter:
+    """A parameter from its value in a TOML table."""
+    if isinstance(entry, str):
+        return _parse_definition(name, entry)
+    if not isinstance(entry, dict):
+        return _make(name, Fixed, value=entry)
+    unknown = sorted(set(entry) - _KEYS)
+    if unknown:
+        raise StudyError(f"parameter {name} has the unknown key {unknown[0]!r}; expected {', '.join(sorted(_KEYS))}.")
+    if "choices" in entry and len(entry) == 1:
+        return _make(name, Categorical, choices=entry["choices"])
+    if "value" in entry and len(entry) == 1:
+        return _make(name, Fixed, value=entry["value"])
+    if {"low", "high"} <= entry.keys() and not {"choices", "value"} & entry.keys():
+        return _interval(name, entry)
+    raise StudyError(
+        f"parameter {name} has the keys {', '.join(sorted(entry)) or 'none'}; "
+        "expected low and high (perhaps int, log, step), or choices, or value."
+    )
+
+
+def _make(name: str, kind: type[Parameter], **arguments: Any) -> Parameter:
+    try:
+        return kind(**arguments)
+    except (TypeError, ValueError) as error:
+        raise StudyError(f"parameter {name}: {error}") from error
+
+
+def _number(name: str, what: str, text: str) -> float | int:
+    number = _as_number(text.strip())
+    if number is None:
+        raise StudyError(f"parameter {name}: the {what} is {text.strip()!r}, expected a number.")
+    return number
+
+
+def _as_number(text: str) -> float | int | None:
+    try:
+        return int(text)
+    except ValueError:
+        pass
+    try:
+        return float(text)
+    except ValueError:
+        return None
+
+
+def _split(name: str, text: str, separator: str) -> list[str]:
+    """The fields of a text, with their quotes, where separators inside quotes do not count."""
+    fields, field, quote = [], "", ""
+    for character in text:
+        if quote or character != separator:
+            if character in "'\"" and (not field.strip() or quote):
+                quote = "" if character == quote else quote or character
+            field += character
+        else:
+            fields.append(field.strip())
+            field = ""
+    if quote:
+        raise StudyError(f"parameter {name} has an open quote in {text!r}; close it.")
+    fields.append(field.strip())
+    return fields
+
+
+def _scalars(name: str, fields: Sequence[str]) -> list[Any]:
+    """The values that texts mean: all numbers, all booleans, or text."""
+    if any(not field for field in fields):
+        raise StudyError(
+            f"parameter {name} has an empty choice in {'|'.join(fields)!r}; write '' in quotes to mean it."
+        )
+    numbers = [_as_number(field) for field in fields]
+    if all(number is not None for number in numbers):
+        return numbers
+    if all(field in _CONSTANTS for field in fields):
+        return [_CONSTANTS[field] for field in fields]
+    return [_unquoted(field) for field in fields]
+
+
+def _unquoted(field: str) -> str:
+    return field[1:-1] if len(field) > 1 and field[0] == field[-1] and field[0] in "'\"" else field
+
+
+def _show_number(number: float) -> str:
+    if isinstance(number, float) and number.is_integer() and abs(number) < 1e6:
+        return str(int(number))
+    return repr(number)
+
+
+def _show_scalars(values: Sequence[Any]) -> list[str]:
+    """Texts that `_scalars` reads as these values."""
+    shown = [json.dumps(value) if isinstance(value, bool) else str(value) for value in values]
+    if all(isinstance(value, str) for value in values):
+        plain = all(_as_number(v) is None and v not in _CONSTANTS and not set(v) & set("|'\"") for v in shown)
+        dotted = len(values) == 1 and ".." in shown[0]
+        if not plain or dotted or not all(v == v.strip() and v for v in shown):
+            return [_quoted(v) for v in shown]
+    return shown
+
+
+def _quoted(text: str) -> str:
+    return f'"{text}"' if "'" in text else f"'{text}'"

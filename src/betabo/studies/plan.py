@@ -1,0 +1,206 @@
+"""A plan is everything that a worker has to know; a study is opened, or resumed, from it."""
+
+from __future__ import annotations
+
+import json
+import logging
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from optuna.samplers import BaseSampler
+from optuna.storages import RDBStorage
+from optuna.study import Study, StudyDirection, create_study
+
+from betabo.optimizer import Config
+from betabo.space import Space
+from betabo.studies.errors import StudyError
+from betabo.studies.objectives import Objective, objective_from_json
+from betabo.studies.parameters import show_parameter
+from betabo.studies.storage import DEFAULT_STORAGE, open_storage, quiet_optuna
+from betabo.studies.stored import PLAN, stored_plan
+from betabo.studies.trouble import storage_errors
+
+DIRECTIONS = ("minimize", "maximize")
+
+_logger = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What is to be done.
+
+    Attributes:
+        study: Name of the study.
+        space: The search space.
+        objective: What to minimize or maximize.
+        trials: Number of trials that the study is to reach in all, failed ones included.
+        storage: Address of the storage.
+        directions: `"minimize"` or `"maximize"` for each objective.
+        config: How points are proposed.
+        seed: Seed of the proposals; None draws them differently each time.
+        logs: Folder of the logs.
+    """
+
+    study: str
+    space: Space
+    objective: Objective
+    trials: int
+    storage: str = DEFAULT_STORAGE
+    directions: tuple[str, ...] = ("minimize",)
+    config: Config = field(default_factory=Config)
+    seed: int | None = None
+    logs: Path = Path("betabo-logs")
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "directions", tuple(self.directions))
+        object.__setattr__(self, "logs", Path(self.logs))
+        if not isinstance(self.study, str) or not self.study.strip():
+            raise StudyError(f"the study's name is {self.study!r}, expected some text.")
+        if not isinstance(self.trials, int) or self.trials < 1:
+            raise StudyError(f"trials is {self.trials!r}, expected a whole number of at least 1.")
+        if not self.directions:
+            raise StudyError("directions is empty, expected 'minimize' or 'maximize' for each objective.")
+        for direction in self.directions:
+            if direction not in DIRECTIONS:
+                raise StudyError(f"direction is {direction!r}, expected 'minimize' or 'maximize'.")
+
+    def to_json(self) -> dict[str, Any]:
+        """The plan as plain JSON types.
+
+        Raises:
+            StudyError: A part of the configuration is an object rather than a name or number.
+        """
+        return {
+            "study": self.study,
+            "storage": self.storage,
+            "space": self.space.to_json(),
+            "objective": self.objective.to_json(),
+            "trials": self.trials,
+            "directions": list(self.directions),
+            "config": _config_to_json(self.config),
+            "seed": self.seed,
+            "logs": str(self.logs),
+        }
+
+    @classmethod
+    def from_json(cls, data: Mapping[str, Any]) -> Plan:
+        """The plan that `to_json` described."""
+        converted = {
+            **data,
+            "space": Space.from_json(data["space"]),
+            "objective": objective_from_json(data["objective"]),
+            "config": Config.from_json(data["config"]),
+        }
+        return cls(**converted)
+
+
+def open_study(plan: Plan, on_warning: Callable[[str], None] | None = None, storage: RDBStorage | None = None) -> Study:
+    """Create the study of a plan, or resume it.
+
+    The plan is stored with the study as JSON, without the storage's address.
+
+    Args:
+        plan: The plan.
+        on_warning: Called with a line for each thing that is allowed to differ from last time and does, such as the
+            objective; None sends it to the log of this module.
+        storage: The plan's storage if it is open already.
+
+    Returns:
+        The study, with the sampler of the plan.
+
+    Raises:
+        StudyError: The study is there with another space or other directions.
+    """
+    on_warning = _logger.warning if on_warning is None else on_warning
+    storage = open_storage(plan.storage) if storage is None else storage
+    with storage_errors(plan.storage), quiet_optuna():
+        study = create_study(
+            study_name=plan.study,
+            storage=storage,
+            directions=[StudyDirection[direction.upper()] for direction in plan.directions],
+            sampler=make_sampler(plan),
+            load_if_exists=True,
+        )
+        described = _described(plan)
+        stored = stored_plan(study)
+        if stored != described:
+            _check_directions(plan, study)
+            if stored is not None and any(trial.params for trial in study.get_trials(deepcopy=False)):
+                _check_space(plan, Space.from_json(stored["space"]))
+                for line in _differences(stored, described):
+                    on_warning(line)
+            study.set_user_attr(PLAN, described)
+    return study
+
+
+def make_sampler(plan: Plan) -> BaseSampler:
+    """The sampler that proposes the points of a plan."""
+    from betabo.optuna import BetaSampler
+
+    config = plan.config
+    return BetaSampler(
+        kernel=config.kernel,
+        # Several objectives have an acquisition function of their own, and only the default gives way to it.
+        acquisition=None if config.acquisition == Config.acquisition else config.acquisition,
+        beta=config.beta,
+        noise=config.noise,
+        starting_points=config.starting_points,
+        power_transform=config.power_transform,
+        duplicate_tolerance=config.duplicate_tolerance,
+        search_space=plan.space,
+        seed=plan.seed,
+    )
+
+
+def _described(plan: Plan) -> dict[str, Any]:
+    """What is kept of a plan in its study: not where the storage is, which may hold a password."""
+    kept = {key: value for key, value in plan.to_json().items() if key not in ("study", "storage", "logs")}
+    described: dict[str, Any] = json.loads(json.dumps(kept))
+    return described
+
+
+def _config_to_json(config: Config) -> dict[str, Any]:
+    try:
+        return config.to_json()
+    except ValueError as error:
+        raise StudyError(str(error)) from error
+
+
+def _check_directions(plan: Plan, study: Study) -> None:
+    stored = tuple(direction.name.lower() for direction in study.directions)
+    if stored != plan.directions:
+        raise StudyError(
+            f"study {plan.study!r} has the directions {', '.join(stored)}, not {', '.join(plan.directions)}; "
+            "use the old ones, or another name of the study."
+        )
+
+
+def _check_space(plan: Plan, stored: Space) -> None:
+    old = {name: show_parameter(parameter) for name, parameter in stored.parameters.items()}
+    new = {name: show_parameter(parameter) for name, parameter in plan.space.parameters.items()}
+    for name in [*old, *(name for name in new if name not in old)]:
+        if old.get(name) == new.get(name):
+            continue
+        if name not in new:
+            change = f"has the parameter {name}={old[name]}, which is missing now"
+        elif name not in old:
+            change = f"has no parameter {name}, which is {name}={new[name]} now"
+        else:
+            change = f"has the parameter {name}={old[name]}, which is {name}={new[name]} now"
+        raise StudyError(f"study {plan.study!r} {change}; use the old space, or another name of the study.")
+
+
+def _differences(stored: Mapping[str, Any], now: Mapping[str, Any]) -> list[str]:
+    """What differs from last time and may."""
+    lines = []
+    if stored["objective"] != now["objective"]:
+        before, after = (objective_from_json(data["objective"]).describe() for data in (stored, now))
+        if before != after:
+            lines.append(f"the objective was {before} and is {after} now; the study goes on with both kinds of values.")
+    for name, value in now["config"].items():
+        before = stored["config"].get(name, value)
+        if before != value:
+            lines.append(f"{name} was {before} and is {value} now.")
+    return lines

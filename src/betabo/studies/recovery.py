@@ -1,0 +1,101 @@
+"""Find trials whose worker died, and close them so that they are repeated."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from optuna.exceptions import UpdateFinishedTrialError
+from optuna.storages import RDBStorage
+from optuna.study import Study
+from optuna.trial import FrozenTrial, TrialState
+
+from betabo.attributes import HEARTBEAT, INTERRUPTED, WITHDRAWN, WORKER
+from betabo.studies.ledger import Ledger
+from betabo.studies.process import is_alive
+from betabo.studies.stored import study_space
+
+HEARTBEAT_INTERVAL = 15.0  # seconds between two signs of life of a worker
+GRACE_PERIOD = 60.0  # seconds without one after which a worker on another machine counts as dead
+
+
+@dataclass
+class _Sight:
+    """When a heartbeat was first seen, and since when it is suspected to be the last one, in seconds."""
+
+    heartbeat: Any
+    since: float
+    suspected: float | None = None
+
+
+class Recovery:
+    """Watches over the running trials of a study.
+
+    A worker on this machine is dead when its process is gone. One on another machine is dead when its heartbeat has
+    not changed for the grace period, by the clock of the watcher, so that clocks need not agree; and then for two more
+    heartbeats, as the storage itself may have been out of reach.
+
+    Args:
+        study: The study.
+        storage: Its storage.
+        me: Record of the worker that watches, who runs no trial while it does; None if it is no worker.
+    """
+
+    def __init__(self, study: Study, storage: RDBStorage, me: Mapping[str, Any] | None = None) -> None:
+        self._study, self._storage, self._me = study, storage, me
+        self._study_id = storage.get_study_id_from_name(study.study_name)
+        self._sights: dict[int, _Sight] = {}
+
+    def recover(self) -> list[tuple[int, str]]:
+        """Close the trials of dead workers.
+
+        Returns:
+            Number and explanation of each trial that was closed.
+        """
+        ledger = Ledger(self._study.get_trials(deepcopy=False))
+        closed = []
+        for trial in ledger.running:
+            if self._is_dead(trial):
+                key, explanation = WITHDRAWN, "its worker died before it began"
+                if _has_parameters(trial, self._study):
+                    key, explanation = INTERRUPTED, "its worker died"
+                if close_trial(self._storage, self._study_id, trial.number, key, explanation):
+                    closed.append((trial.number, explanation))
+        return closed
+
+    def _is_dead(self, trial: FrozenTrial) -> bool:
+        worker = trial.system_attrs[WORKER]
+        if worker == self._me:
+            return True  # left over from a storage that failed in the middle of taking it
+        alive = is_alive(worker)
+        return self._is_silent(trial) if alive is None else not alive
+
+    def _is_silent(self, trial: FrozenTrial) -> bool:
+        """Whether the heartbeat of a trial has stopped."""
+        now, heartbeat = time.monotonic(), trial.system_attrs.get(HEARTBEAT)
+        sight = self._sights.get(trial.number)
+        if sight is None or sight.heartbeat != heartbeat:
+            self._sights[trial.number] = _Sight(heartbeat, now)
+            return False
+        if sight.suspected is None:
+            sight.suspected = now if now - sight.since > GRACE_PERIOD else None
+            return False
+        return now - sight.suspected > 2 * HEARTBEAT_INTERVAL
+
+
+def close_trial(storage: RDBStorage, study_id: int, number: int, key: str, value: Any) -> bool:
+    """Give a running trial a note and end it; False if it had ended before."""
+    trial_id = storage.get_trial_id_from_study_id_trial_number(study_id, number)
+    try:
+        storage.set_trial_system_attr(trial_id, key, value)
+        return storage.set_trial_state_values(trial_id, TrialState.FAIL)
+    except UpdateFinishedTrialError:
+        return False
+
+
+def _has_parameters(trial: FrozenTrial, study: Study) -> bool:
+    """Whether all parameters of a trial were stored before its worker died."""
+    space = study_space(study)
+    return bool(trial.params) if space is None else set(space.names) <= trial.params.keys()

@@ -1,0 +1,275 @@
+"""Where studies live: an SQLite file or a PostgreSQL server, through Optuna's storage."""
+
+from __future__ import annotations
+
+import importlib.util
+import logging
+import os
+import sqlite3
+import time
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import datetime
+from difflib import get_close_matches
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from betabo.studies.errors import StudyError
+from betabo.studies.trouble import storage_errors
+
+if TYPE_CHECKING:
+    from optuna.storages import RDBStorage
+    from optuna.study import Study
+    from sqlalchemy.engine import URL, Connection, Engine
+
+DEFAULT_STORAGE = "sqlite:///betabo.db"
+
+LOCK_TIMEOUT = 60.0  # seconds that SQLite waits for another process
+CONNECT_TIMEOUT = 10  # seconds that PostgreSQL may take to answer
+
+_EXPECTED = "expected sqlite:///FILE or postgresql://USER:PASSWORD@HOST/DATABASE"
+
+
+@dataclass(frozen=True)
+class StudyInfo:
+    """A study at a glance.
+
+    Attributes:
+        name: Its name.
+        directions: `"minimize"` or `"maximize"` for each objective.
+        states: Number of trials in each state, by the names of `trial_rows`.
+        trials: Number of trials that count: complete, pruned and failed ones.
+        best: Best value; None without one, or with several objectives.
+        created: Start of the first trial.
+        last: Start or end of the last event.
+    """
+
+    name: str
+    directions: tuple[str, ...]
+    states: dict[str, int]
+    trials: int
+    best: float | None
+    created: datetime | None
+    last: datetime | None
+
+
+def open_storage(url: str = DEFAULT_STORAGE, *, must_exist: bool = False, keep_connections: bool = False) -> RDBStorage:
+    """Open a storage, or create an SQLite file.
+
+    Args:
+        url: `sqlite:///FILE` or `postgresql://USER:PASSWORD@HOST/DATABASE`.
+        must_exist: Whether an SQLite file that is not there is an error.
+        keep_connections: Whether connections to a server stay open between two transactions, which saves time; the
+            caller ends them by `storage.engine.dispose()`.
+
+    Raises:
+        StudyError: The storage cannot be used, with the reason; a password is never shown.
+    """
+    address = _parse_url(url)
+    from sqlalchemy.pool import NullPool
+
+    shown = address.render_as_string(hide_password=True)
+    options: dict[str, Any] = {"pool_pre_ping": True} if keep_connections else {"poolclass": NullPool}
+    if address.drivername.startswith("sqlite"):
+        _check_file(address, must_exist)
+        options["connect_args"] = {"timeout": LOCK_TIMEOUT}
+    elif address.drivername.startswith("postgresql"):
+        address = address.set(drivername=_postgres_driver(address.drivername))
+        options["connect_args"] = {"connect_timeout": CONNECT_TIMEOUT}
+    with storage_errors(url):
+        storage = _create(address, shown, options)
+    if address.drivername.startswith("sqlite"):
+        _lock_early(storage.engine)
+    return storage
+
+
+def load_study(name: str, url: str = DEFAULT_STORAGE) -> Study:
+    """The study with a name.
+
+    Raises:
+        StudyError: There is none; the message lists those with close names.
+    """
+    import optuna
+
+    storage = open_storage(url, must_exist=True)
+    with storage_errors(url):
+        try:
+            return optuna.load_study(study_name=name, storage=storage)
+        except KeyError:
+            raise StudyError(_unknown_study(name, study_names(url), url)) from None
+
+
+def study_names(url: str = DEFAULT_STORAGE) -> list[str]:
+    """The names of the studies in a storage, in alphabetical order."""
+    import optuna
+
+    storage = open_storage(url, must_exist=True)
+    with storage_errors(url):
+        return sorted(optuna.get_all_study_names(storage))
+
+
+def list_studies(url: str = DEFAULT_STORAGE) -> list[StudyInfo]:
+    """The studies in a storage, in alphabetical order."""
+    import optuna
+
+    storage = open_storage(url, must_exist=True)
+    with storage_errors(url):
+        names = sorted(optuna.get_all_study_names(storage))
+        return [_summary(optuna.load_study(study_name=name, storage=storage)) for name in names]
+
+
+@contextmanager
+def quiet_optuna() -> Iterator[None]:
+    """Keep Optuna's notices to warnings for a while."""
+    import optuna
+
+    level = optuna.logging.get_verbosity()
+    optuna.logging.set_verbosity(max(level, logging.WARNING))
+    try:
+        yield
+    finally:
+        optuna.logging.set_verbosity(level)
+
+
+def _parse_url(url: str) -> URL:
+    try:
+        from sqlalchemy.engine import make_url
+        from sqlalchemy.exc import ArgumentError
+    except ImportError as error:
+        raise ImportError("studies need Optuna 5: pip install 'betabo[optuna]'") from error
+    try:
+        address = make_url(url)
+    except (ArgumentError, ValueError) as error:
+        if "@" in url:  # there may be a password in it
+            raise StudyError(f"the storage's address cannot be read; {_EXPECTED}.") from error
+        hint = f"; did you mean sqlite:///{url}?" if url and "://" not in url else "."
+        raise StudyError(f"the storage is {url!r}, {_EXPECTED}{hint}") from error
+    if "{" in url or "}" in url:
+        raise StudyError(f"the storage's address has a brace; write %7B or %7D for it; {_EXPECTED}.")
+    if address.drivername == "postgres":
+        address = address.set(drivername="postgresql")
+    if address.drivername.startswith("sqlite") and not address.database:
+        raise StudyError(f"the storage {url!r} names no file; expected sqlite:///FILE, as memory is not kept.")
+    return address
+
+
+def _check_file(address: URL, must_exist: bool) -> None:
+    """Refuse an SQLite file that is missing, damaged, or another program's."""
+    name = str(address.database)
+    if name == ":memory:":
+        raise StudyError("the storage is in memory, which is not kept; expected sqlite:///FILE.")
+    if name.startswith("file:"):
+        return
+    path = Path(name)
+    if path.is_dir():
+        raise StudyError(f"the storage {path} is a folder; expected a file, such as sqlite:///{path / 'betabo.db'}.")
+    if not path.exists():
+        if must_exist:
+            raise StudyError(f"there is no storage {path} in {Path.cwd()}; give --storage, or start a study first.")
+        if not path.parent.is_dir():
+            raise StudyError(f"the folder of the storage {path} does not exist; create {path.parent} first.")
+        if not os.access(path.parent, os.W_OK):
+            raise StudyError(f"the storage {path} cannot be created: the folder {path.parent.absolute()} is read-only.")
+        return
+    if not os.access(path, os.R_OK):
+        raise StudyError(f"the storage {path} cannot be read; check its permissions.")
+    try:
+        connection = sqlite3.connect(path, timeout=LOCK_TIMEOUT)
+        try:
+            tables = {row[0] for row in connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'")}
+        finally:
+            connection.close()
+    except sqlite3.DatabaseError as error:
+        if "locked" in str(error):
+            raise StudyError(f"the storage {path} is locked by another program; close it and try again.") from error
+        raise StudyError(
+            f"the storage {path} is damaged or no SQLite file ({error}); restore a copy of it, or use another file."
+        ) from error
+    if tables and not tables & {"studies", "version_info", "alembic_version"}:
+        raise StudyError(f"the storage {path} is a database of another program; use another file.")
+
+
+def _postgres_driver(drivername: str) -> str:
+    if "+" in drivername:
+        return drivername
+    for driver in ("psycopg", "psycopg2"):
+        if importlib.util.find_spec(driver) is not None:
+            return f"postgresql+{driver}"
+    raise StudyError("PostgreSQL needs the package psycopg: pip install 'betabo[postgres]'")
+
+
+def _create(address: URL, shown: str, options: dict[str, Any]) -> RDBStorage:
+    from optuna.storages import RDBStorage
+    from sqlalchemy.exc import IntegrityError, NoSuchModuleError, OperationalError, ProgrammingError
+
+    url = address.render_as_string(hide_password=False)
+    attempts = 5
+    for attempt in range(attempts):
+        try:
+            return RDBStorage(url, engine_kwargs=options)
+        except NoSuchModuleError as error:
+            raise StudyError(f"the storage {shown} is of an unknown kind, {_EXPECTED}.") from error
+        except ImportError as error:
+            raise StudyError(f"the storage {shown} needs a driver that is not installed: {error.__cause__}.") from error
+        except RuntimeError as error:  # Optuna's check of the schema
+            raise StudyError(f"the storage {shown} was made by another version of Optuna. {error}") from error
+        except (OperationalError, ProgrammingError, IntegrityError) as error:
+            # Of two processes that create the tables at once, one is told that they exist.
+            if attempt + 1 == attempts or not any(word in str(error) for word in ("exists", "duplicate", "UNIQUE")):
+                raise
+            time.sleep(0.2)
+    raise AssertionError("unreachable")
+
+
+def _lock_early(engine: Engine) -> None:
+    """Let a transaction take SQLite's lock when it begins.
+
+    Optuna reads a trial's state and then writes it; its row locks, which make that one step, do not exist in SQLite.
+    """
+    from sqlalchemy import event
+
+    engine.dispose()
+
+    @event.listens_for(engine, "connect")
+    def _no_implicit_begin(connection: Any, _record: Any) -> None:
+        connection.isolation_level = None
+
+    @event.listens_for(engine, "begin")
+    def _begin(connection: Connection) -> None:
+        writable = os.access(str(engine.url.database), os.W_OK)
+        connection.exec_driver_sql("BEGIN IMMEDIATE" if writable else "BEGIN")
+
+
+def _unknown_study(name: str, names: list[str], url: str) -> str:
+    if not names:
+        return f"there is no study {name!r}: the storage {_parse_url(url).render_as_string()} has none yet."
+    close = get_close_matches(name, names, n=3, cutoff=0.5) or [n for n in names if name.lower() in n.lower()][:3]
+    if close:
+        return f"there is no study {name!r}; did you mean {' or '.join(map(repr, close))}?"
+    listed = ", ".join(names[:5]) + (", ..." if len(names) > 5 else "")
+    return f"there is no study {name!r}; the storage has {listed}."
+
+
+def _summary(study: Study) -> StudyInfo:
+    from betabo.studies.ledger import Ledger
+
+    ledger = Ledger(study.get_trials(deepcopy=False))
+    states = Counter(ledger.state(trial) for trial in ledger.trials)
+    states.pop("withdrawn", None)
+    directions = tuple(direction.name.lower() for direction in study.directions)
+    values = [trial.values[0] for trial in ledger.trials if ledger.state(trial) == "complete"]
+    best = None
+    if len(directions) == 1 and values:
+        best = min(values) if directions[0] == "minimize" else max(values)
+    times = [t for trial in ledger.trials for t in (trial.datetime_start, trial.datetime_complete) if t is not None]
+    return StudyInfo(
+        name=study.study_name,
+        directions=directions,
+        states={str(state): count for state, count in states.items()},
+        trials=ledger.finished,
+        best=best,
+        created=min(times, default=None),
+        last=max(times, default=None),
+    )

@@ -1,0 +1,338 @@
+"""A worker: takes trials of a study one after the other until the study has enough of them."""
+
+from __future__ import annotations
+
+import secrets
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager, nullcontext
+from dataclasses import dataclass
+from datetime import datetime
+from functools import partial
+from typing import Any, TypeVar
+
+from optuna.distributions import BaseDistribution, CategoricalDistribution, FloatDistribution, IntDistribution
+from optuna.exceptions import StorageInternalError, TrialPruned, UpdateFinishedTrialError
+from optuna.storages import RDBStorage
+from optuna.trial import FrozenTrial, Trial, TrialState, create_trial
+
+from betabo.attributes import HEARTBEAT, INTERRUPTED, REASON, RETRY_OF, SECONDS, WITHDRAWN, WORKER
+from betabo.studies import recovery
+from betabo.studies.errors import EvaluationFailedError, ObjectiveError, StudyError
+from betabo.studies.events import Event, Kind
+from betabo.studies.ledger import Ledger
+from betabo.studies.plan import Plan, open_study
+from betabo.studies.process import this_worker
+from betabo.studies.recovery import Recovery, close_trial
+from betabo.studies.storage import open_storage
+from betabo.studies.trouble import with_patience
+from betabo.studies.values import as_values
+from betabo.studies.workspace import Workspace
+
+T = TypeVar("T")
+OnEvent = Callable[[Event], None]
+Redirect = Callable[[Workspace], AbstractContextManager[None]]
+
+_PAUSE = 0.5  # seconds between two looks at trials that other workers run
+_OWN_NOTES = {WORKER, HEARTBEAT, RETRY_OF, INTERRUPTED, WITHDRAWN, REASON, SECONDS}
+
+
+@dataclass(frozen=True)
+class WorkerOutcome:
+    """How a worker ended.
+
+    Attributes:
+        trials: Number of trials that it finished.
+        reason: `"done"` if the study has its trials, `"stopped"` if it was asked to stop.
+    """
+
+    trials: int
+    reason: str
+
+
+def run_worker(
+    plan: Plan,
+    *,
+    stop: threading.Event | None = None,
+    on_event: OnEvent | None = None,
+    redirect: Redirect | None = None,
+) -> WorkerOutcome:
+    """Work on a study in this process until it has its trials.
+
+    Any number of workers, in any number of processes and on any number of machines, may work on the same study. The
+    number of trials is exact nevertheless. An exception that is not the objective's, such as a keyboard interrupt,
+    leaves the running trial to be repeated.
+
+    Args:
+        plan: What to do.
+        stop: When it is set, the worker ends after the running trial.
+        on_event: Called with what happens.
+        redirect: Makes a context for each evaluation, to send its output somewhere.
+
+    Returns:
+        How it ended.
+
+    Raises:
+        StudyError: The study cannot go on: the objective is broken, too many trials failed, or the storage is gone.
+    """
+    plan.objective.check(plan.space)
+    plan.objective.prepare(plan.space)
+    storage = open_storage(plan.storage, keep_connections=True)
+    try:
+        return _Worker(
+            plan,
+            storage,
+            threading.Event() if stop is None else stop,
+            (lambda _: None) if on_event is None else on_event,
+            (lambda _: nullcontext()) if redirect is None else redirect,
+        ).run()
+    finally:
+        storage.engine.dispose()
+
+
+@dataclass(frozen=True)
+class _Taken:
+    """A trial that this worker runs."""
+
+    number: int
+    id: int
+    parameters: dict[str, Any]
+
+
+class _Worker:
+    def __init__(
+        self, plan: Plan, storage: RDBStorage, stop: threading.Event, on_event: OnEvent, redirect: Redirect
+    ) -> None:
+        self._plan, self._storage, self._stop, self._on_event, self._redirect = plan, storage, stop, on_event, redirect
+        self._study = open_study(plan, lambda line: self._emit("warning", message=line), self._storage)
+        self._study_id = self._storage.get_study_id_from_name(plan.study)
+        self._me = {**this_worker(), "token": secrets.token_hex(4)}  # there may be several in a process
+        self._recovery = Recovery(self._study, self._storage, self._me)
+        self._distributions = _distributions(plan)
+        self._finished_before = {t.number for t in self._ledger().trials if t.state.is_finished()}
+        self._count = 0
+        self._says_waiting = False
+
+    def run(self) -> WorkerOutcome:
+        self._emit("ready")
+        while not self._stop.is_set():
+            for number, why in self._patiently(self._recovery.recover):
+                self._emit("interrupted", trial=number, message=why)
+            ledger = self._ledger()
+            if ledger.finished >= self._plan.trials:
+                return WorkerOutcome(self._count, "done")
+            self._check_failures(ledger)
+            if not self._work(ledger):
+                self._wait(ledger)
+        return WorkerOutcome(self._count, "stopped")
+
+    def _work(self, ledger: Ledger) -> bool:
+        """Take a trial and run it; False if none is to be had now."""
+        opened = self._open(ledger)
+        if opened is None:
+            return False
+        self._says_waiting = False
+        with _beating(self._storage, opened):
+            taken = self._accept(opened)
+            if taken is not None and self._stop.is_set():
+                self._close(taken.number, INTERRUPTED, "stopped before it began")
+            elif taken is not None:
+                self._evaluate(taken)
+        return True
+
+    def _open(self, ledger: Ledger) -> int | None:
+        """Open a trial, in place of an interrupted one or of one in the queue, or a new one; returns its id."""
+        total = self._plan.trials
+        if ledger.taken >= total:
+            return None
+        for trial in ledger.owed:
+            if ledger.state(trial) == "interrupted" or ledger.may_run(trial.number, total):
+                return self._create(self._repetition(trial))
+        if ledger.lines < total:
+            return self._create(create_trial(state=TrialState.RUNNING, system_attrs=self._signature()))
+        return None
+
+    def _create(self, template: FrozenTrial) -> int:
+        return self._patiently(lambda: self._storage.create_new_trial(self._study_id, template))
+
+    def _repetition(self, trial: FrozenTrial) -> FrozenTrial:
+        """A running trial with the parameters of another one."""
+        kept = {key: value for key, value in trial.system_attrs.items() if key not in _OWN_NOTES}
+        return create_trial(
+            state=TrialState.RUNNING,
+            params=trial.params,
+            distributions=trial.distributions,
+            user_attrs=trial.user_attrs,
+            system_attrs={**kept, **self._signature(), RETRY_OF: trial.number},
+        )
+
+    def _signature(self) -> dict[str, Any]:
+        return {WORKER: self._me, HEARTBEAT: 0}
+
+    def _accept(self, trial_id: int) -> _Taken | None:
+        """Find the parameters of an open trial, or withdraw it if the study has enough."""
+        opened = self._patiently(lambda: self._storage.get_trial(trial_id))
+        ledger = self._ledger()
+        if not ledger.may_run(opened.number, self._plan.trials):
+            self._close(opened.number, WITHDRAWN, "the study has enough")
+            return None
+        try:
+            trial = self._patiently(lambda: Trial(self._study, trial_id))
+            parameters = {
+                name: self._patiently(partial(_suggest, trial, name, distribution))
+                for name, distribution in self._distributions.items()
+            }
+        except BaseException as error:
+            self._close(opened.number, WITHDRAWN, "it has no parameters")
+            if isinstance(error, StudyError) or not isinstance(error, Exception):
+                raise
+            raise StudyError(f"no parameters were found for a trial: {type(error).__name__}: {error}") from error
+        self._take_out_of_queue(opened.system_attrs.get(RETRY_OF), ledger)
+        return _Taken(opened.number, trial_id, parameters)
+
+    def _take_out_of_queue(self, number: int | None, ledger: Ledger) -> None:
+        """Close the trial in the queue that another one was opened for, once the other has its parameters."""
+        if number is not None and any(trial.number == number for trial in ledger.waiting):
+            self._close(number, WITHDRAWN, "another trial runs it")
+
+    def _evaluate(self, taken: _Taken) -> None:
+        """Call the objective and store what came of it."""
+        workspace = Workspace.of(self._plan.logs, self._plan.study, taken.number)
+        self._emit("began", trial=taken.number, parameters=taken.parameters)
+        began = time.monotonic()
+        state, reason = TrialState.COMPLETE, ""
+        values: tuple[float, ...] = ()
+        try:
+            with self._redirect(workspace):
+                values = as_values(self._plan.objective(dict(taken.parameters), workspace), "the objective returned")
+            if len(values) != len(self._plan.directions):
+                raise ObjectiveError(
+                    f"{self._plan.objective.describe()} gave {len(values)} values, "
+                    f"expected {len(self._plan.directions)}, one for each direction."
+                )
+        except EvaluationFailedError as error:
+            state, reason = TrialState.FAIL, str(error)
+        except TrialPruned as error:
+            state, reason = TrialState.PRUNED, str(error)
+        except ObjectiveError:
+            self._close(taken.number, WITHDRAWN, "the objective is broken")
+            raise
+        except BaseException as error:
+            self._close(taken.number, INTERRUPTED, f"stopped by {type(error).__name__}")
+            raise
+        seconds = time.monotonic() - began
+        try:
+            stored = self._patiently(lambda: self._store(taken, state, values, reason, seconds))
+        except StudyError as error:
+            shown = reason or ", ".join(map(repr, values))
+            raise StudyError(f"trial {taken.number} ended ({shown}) and could not be stored: {error}") from error
+        if not stored:
+            self._emit("lost", trial=taken.number, message="another worker took it over")
+            return
+        self._count += 1
+        self._emit(
+            "finished",
+            trial=taken.number,
+            parameters=taken.parameters,
+            state={TrialState.COMPLETE: "complete", TrialState.PRUNED: "pruned"}.get(state, "failed"),
+            values=values,
+            seconds=seconds,
+            message=reason,
+        )
+
+    def _store(self, taken: _Taken, state: TrialState, values: tuple[float, ...], reason: str, seconds: float) -> bool:
+        """Store the end of a trial; False if somebody else ended it. Harmless to repeat."""
+        stored = self._storage.get_trial(taken.id)
+        if stored.state.is_finished():
+            return stored.state == state and tuple(stored.values or ()) == values
+        try:
+            self._storage.set_trial_system_attr(taken.id, SECONDS, seconds)
+            if reason or state == TrialState.FAIL:
+                self._storage.set_trial_system_attr(taken.id, REASON, reason or "no reason given")
+            self._study.tell(taken.number, values or None, state)
+        except (UpdateFinishedTrialError, ValueError):
+            if not self._storage.get_trial(taken.id).state.is_finished():
+                raise
+            return False
+        return True
+
+    def _check_failures(self, ledger: Ledger) -> None:
+        """Stop when nothing works: the last trials since this worker began all failed."""
+        recent = [
+            trial
+            for trial in ledger.trials
+            if trial.number not in self._finished_before and ledger.state(trial) in ("complete", "pruned", "failed")
+        ]
+        recent.sort(key=lambda trial: trial.datetime_complete or datetime.min)
+        last = recent[-self._plan.config.max_failures :]
+        if len(last) == self._plan.config.max_failures and all(ledger.state(trial) == "failed" for trial in last):
+            reason = last[-1].system_attrs.get(REASON, "no reason is known")
+            raise StudyError(
+                f"the last {len(last)} trials failed, the most recent one because {reason}; "
+                "everything is stored. Check the objective or the bounds, and run the same again."
+            )
+
+    def _wait(self, ledger: Ledger) -> None:
+        if not self._says_waiting and ledger.running:
+            numbers = ", ".join(str(trial.number) for trial in ledger.running[:5])
+            self._emit("waiting", message=f"other workers run the last trials: {numbers}")
+            self._says_waiting = True
+        self._stop.wait(_PAUSE)
+
+    def _close(self, number: int, key: str, value: Any) -> None:
+        self._patiently(lambda: close_trial(self._storage, self._study_id, number, key, value))
+
+    def _ledger(self) -> Ledger:
+        return Ledger(self._patiently(lambda: self._study.get_trials(deepcopy=False)))
+
+    def _patiently(self, action: Callable[[], T]) -> T:
+        return with_patience(action, self._plan.storage, lambda line: self._emit("warning", message=line))
+
+    def _emit(self, kind: Kind, **details: Any) -> None:
+        self._on_event(Event(kind, **details))
+
+
+def _distributions(plan: Plan) -> dict[str, BaseDistribution]:
+    from betabo.optuna.space import to_distributions
+
+    return to_distributions(plan.space)
+
+
+def _suggest(trial: Trial, name: str, distribution: BaseDistribution) -> Any:
+    if isinstance(distribution, FloatDistribution):
+        return trial.suggest_float(
+            name, distribution.low, distribution.high, step=distribution.step, log=distribution.log
+        )
+    if isinstance(distribution, IntDistribution):
+        return trial.suggest_int(
+            name, distribution.low, distribution.high, step=distribution.step, log=distribution.log
+        )
+    assert isinstance(distribution, CategoricalDistribution)
+    return trial.suggest_categorical(name, distribution.choices)
+
+
+@contextmanager
+def _beating(storage: RDBStorage, trial_id: int) -> Iterator[None]:
+    """Give signs of life of a trial from a thread, for workers on other machines to see."""
+    ended = threading.Event()
+
+    def beat() -> None:
+        count = 0
+        while not ended.wait(recovery.HEARTBEAT_INTERVAL):
+            count += 1
+            try:
+                storage.set_trial_system_attr(trial_id, HEARTBEAT, count)
+            except UpdateFinishedTrialError:
+                break
+            except StorageInternalError:
+                continue  # whoever stores the result will say so
+        storage.remove_session()
+
+    thread = threading.Thread(target=beat, name="betabo-heartbeat", daemon=True)
+    thread.start()
+    try:
+        yield
+    finally:
+        ended.set()
+        thread.join()

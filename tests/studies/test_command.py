@@ -1,0 +1,214 @@
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from betabo.studies import (
+    CommandObjective,
+    EvaluationFailedError,
+    ObjectiveError,
+    StudyError,
+    Workspace,
+    objective_from_json,
+    parse_parameters,
+)
+
+SPACE = parse_parameters(["x=0..1", "mode=a|b"])
+PYTHON = sys.executable
+
+
+@pytest.fixture
+def workspace(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Workspace:
+    monkeypatch.chdir(tmp_path)
+    return Workspace.of(Path("logs"), "study", 12)
+
+
+def script(code: str) -> str:
+    """A template that runs Python code with the arguments x and mode."""
+    Path("script.py").write_text(code, encoding="utf-8")
+    return f"{PYTHON} -S script.py {{x}} {{mode}}"
+
+
+def run(template: str, workspace: Workspace, **settings: Any) -> float | tuple[float, ...]:
+    objective = CommandObjective(template, **settings)
+    objective.check(SPACE)
+    return objective({"x": 0.25, "mode": "a"}, workspace)
+
+
+def test_the_last_line_is_the_value(workspace: Workspace) -> None:
+    code = "import sys; print('loss'); print(sys.argv[1]); print(); print('done', file=sys.stderr)"
+    assert run(script(code), workspace) == 0.25
+    assert set(workspace.log.read_text().split()) == {"loss", "0.25", "done"}
+
+
+@pytest.mark.parametrize("line", ["1 2.5", "1,2.5", "1, 2.5"])
+def test_a_line_may_have_several_values(workspace: Workspace, line: str) -> None:
+    assert run(script(f"print('{line}')"), workspace) == (1.0, 2.5)
+
+
+@pytest.mark.parametrize(
+    ("content", "value"),
+    [("3.5", 3.5), ('{"value": 2, "other": "x"}', 2.0), ("[1, 2]", (1, 2)), ('{"values": [4]}', 4)],
+)
+def test_a_file_has_the_value(workspace: Workspace, content: str, value: Any) -> None:
+    code = f"import os; open(os.environ['BETABO_OUTPUT'] + '/result.json', 'w').write('{content}')"
+    assert run(script(code), workspace, result="result.json") == value
+    assert workspace.folder.joinpath("result.json").read_text() == content
+
+
+def test_the_folder_and_the_number_go_into_the_command(workspace: Workspace) -> None:
+    code = "import sys, json; json.dump({'value': int(sys.argv[3])}, open(sys.argv[4] + '/r.json', 'w'))"
+    assert run(script(code) + " {trial} {output}", workspace, result="r.json") == 12
+
+
+@pytest.mark.parametrize(
+    ("code", "settings", "message"),
+    [
+        ("", {}, "printed nothing; expected a number on the last line"),
+        ("print('loss: 3')", {}, "last line is 'loss: 3'; expected a number"),
+        ("print(3)", {"result": "r.json"}, r"wrote no .*r.json; write r.json to the folder \{output\}"),
+        ("import os; open(os.environ['BETABO_OUTPUT'] + '/r.json', 'w').write('{')", {"result": "r.json"}, "as JSON"),
+        (
+            "import os; open(os.environ['BETABO_OUTPUT'] + '/r.json', 'w').write('{\"loss\": 1}')",
+            {"result": "r.json"},
+            "has the keys loss; expected 'value'",
+        ),
+        (
+            "import os; open(os.environ['BETABO_OUTPUT'] + '/r.json', 'w').write('{\"value\": \"1\"}')",
+            {"result": "r.json"},
+            "r.json has the str '1'",
+        ),
+    ],
+    ids=["nothing", "words", "no-file", "no-json", "no-key", "text"],
+)
+def test_a_program_without_a_number_stops_the_study(
+    workspace: Workspace, code: str, settings: dict[str, Any], message: str
+) -> None:
+    with pytest.raises(ObjectiveError, match=message):
+        run(script(code), workspace, **settings)
+
+
+@pytest.mark.parametrize(
+    ("code", "reason"),
+    [
+        ("import sys; print('out of memory', file=sys.stderr); sys.exit(3)", "exit code 3: out of memory"),
+        ("import sys; sys.exit(1)", "exit code 1: it printed nothing"),
+        ("import os; os.kill(os.getpid(), 9)", "killed by SIGKILL: it printed nothing"),
+        ("print('nan')", "the command printed nan"),
+    ],
+    ids=["message", "silent", "killed", "nan"],
+)
+def test_a_program_that_fails_fails_the_trial(workspace: Workspace, code: str, reason: str) -> None:
+    with pytest.raises(EvaluationFailedError, match=f"^{reason}$"):
+        run(script(code), workspace)
+
+
+def is_running(pid: int) -> bool:
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] not in "ZX"
+    except FileNotFoundError:
+        return False
+
+
+def wait_until(condition: Any, seconds: float = 10) -> bool:
+    deadline = time.monotonic() + seconds
+    while not condition() and time.monotonic() < deadline:
+        time.sleep(0.02)
+    return bool(condition())
+
+
+@pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="needs /proc")
+def test_the_time_limit_kills_the_whole_group(workspace: Workspace) -> None:
+    code = (
+        "import subprocess, sys, time\n"
+        "child = subprocess.Popen([sys.executable, '-S', '-c', 'import time; time.sleep(60)'])\n"
+        "print(child.pid, flush=True); time.sleep(60)"
+    )
+    with pytest.raises(EvaluationFailedError, match="limit of 1 s"):
+        run(script(code), workspace, timeout=1)
+    child = int(workspace.log.read_text())
+    assert wait_until(lambda: not is_running(child))
+
+
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="Linux only")
+def test_the_program_dies_with_its_worker(workspace: Workspace) -> None:
+    worker = (
+        "from pathlib import Path; from betabo.studies import CommandObjective, Workspace\n"
+        f"CommandObjective({script('import os, time; print(os.getpid(), flush=True); time.sleep(60)')!r})"
+        "({'x': 1, 'mode': 'a'}, Workspace.of(Path('logs'), 'study', 12))"
+    )
+    process = subprocess.Popen([PYTHON, "-c", worker])
+    assert wait_until(lambda: workspace.log.exists() and workspace.log.read_text().strip())
+    program = int(workspace.log.read_text())
+    assert is_running(program)
+    process.kill()
+    process.wait()
+    assert wait_until(lambda: not is_running(program))
+
+
+def test_no_shell_sees_a_value(workspace: Workspace) -> None:
+    objective = CommandObjective(
+        f"{PYTHON} -S -c 'import sys; print(len(sys.argv) - 1, *map(len, sys.argv[1:]))' {{x}}"
+    )
+    evil = "$(touch evil); `touch evil` | > evil && '\" *"
+    assert objective({"x": evil}, workspace) == (1.0, len(evil))
+    assert not Path("evil").exists()
+
+
+@given(st.text(st.characters(exclude_characters="\0", exclude_categories=("Cs",))), st.floats(allow_nan=False))
+def test_each_argument_of_the_template_is_one_argument(text: str, number: float) -> None:
+    objective = CommandObjective("program --a={a} '{b} {{b}}' \"it's\"")
+    arguments = objective.arguments({"a": text, "b": number})
+    assert arguments == ["program", f"--a={text}", f"{number} {{b}}", "it's"]
+    assert float(arguments[2].split()[0]) == number
+
+
+def test_booleans_and_none_are_written_as_in_json() -> None:
+    assert CommandObjective("p {a} {b}").arguments({"a": True, "b": None}) == ["p", "true", "null"]
+
+
+@pytest.mark.parametrize(
+    ("template", "message"),
+    [
+        ("", "is empty"),
+        ("python 'train.py", "cannot be split: No closing quotation"),
+        ("python {x", "a brace too many or too few"),
+        ("python x}", "a brace too many or too few"),
+        ("python {}", r"has \{\}, expected a parameter's name"),
+        ("python {x:.3f}", r"has \{x:.3f\}, expected a parameter's name"),
+        ("python {x!r}", r"has \{x!r\}"),
+        ("python {x.real}", r"has \{x.real\}"),
+        ("python {x} {y} {mode}", r"has \{y\}, which is no parameter; expected \{x\}, \{mode\}, \{trial\}, \{output\}"),
+        ("python {x}", "never uses the parameter mode"),
+        ("nowhere_to_be_found {x} {mode}", "there is no program 'nowhere_to_be_found'"),
+    ],
+)
+def test_mistakes_in_the_template_are_explained(template: str, message: str) -> None:
+    with pytest.raises(StudyError, match=message):
+        CommandObjective(template).check(SPACE)
+
+
+def test_a_program_that_is_none_stops_the_study(workspace: Workspace) -> None:
+    Path("data.txt").write_text("no program", encoding="utf-8")
+    os.chmod("data.txt", 0o644)
+    with pytest.raises(ObjectiveError, match="cannot be run"):
+        CommandObjective("./data.txt {x} {mode}")({"x": 0.25, "mode": "a"}, workspace)
+
+
+def test_a_command_is_described_by_json() -> None:
+    objective = CommandObjective("p {x}", result="r.json", timeout=2)
+    assert objective_from_json(json.loads(json.dumps(objective.to_json()))) == objective
+    assert objective.describe() == "p {x}"
+
+
+def test_folders_have_harmless_names() -> None:
+    assert Workspace.of(Path("logs"), "../a b/c", 3).log == Path("logs/__a_b_c/trial-00003.log")
