@@ -4,23 +4,18 @@ from typing import Any
 
 from optuna.trial import FrozenTrial, TrialState, create_trial
 
-from betabo.attributes import INTERRUPTED, REASON, RETRY_OF, WITHDRAWN, WORKER
-from betabo.optuna import record
-from betabo.studies import ledger
+from betabo import attributes
+from betabo.attributes import REASON, RETRY_OF, WORKER
 from betabo.studies.ledger import Ledger, state_of
 
 ME = {"host": "here", "pid": 1}
 
 
 def trial(number: int, state: str, **notes: Any) -> FrozenTrial:
-    attributes = {getattr(ledger, name.upper()): value for name, value in notes.items()}
-    made = create_trial(state=TrialState[state], value=1.0 if state == "COMPLETE" else None, system_attrs=attributes)
+    notes_of = {getattr(attributes, name.upper()): value for name, value in notes.items()}
+    made = create_trial(state=TrialState[state], value=1.0 if state == "COMPLETE" else None, system_attrs=notes_of)
     made.number = number
     return made
-
-
-def test_the_sampler_knows_the_same_notes() -> None:
-    assert (INTERRUPTED, WITHDRAWN, ledger.STEP) == (record.INTERRUPTED, record.WITHDRAWN, record.STEP)
 
 
 def test_a_failed_trial_has_one_of_three_fates() -> None:
