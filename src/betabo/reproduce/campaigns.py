@@ -82,21 +82,21 @@ def as_in_paper(kernel: str, acquisition: str = "ucb") -> OptimizerChoice:
 def levy2d(scale: Scale) -> tuple[Campaign, ...]:
     """RBF, Matern and Beta on Levy in two dimensions."""
     iterations = {"smoke": 12, "standard": 300, "paper": 300}[scale]
-    seeds = {"smoke": 1, "standard": 5, "paper": 10}[scale]
+    seeds = {"smoke": 1, "standard": 3, "paper": 10}[scale]
     return (_grid("levy2d", ("rbf", "matern", "beta-paper"), ["levy-2-centre"], iterations, seeds),)
 
 
 def bandwidths(scale: Scale) -> tuple[Campaign, ...]:
     """The Beta kernel on Levy in two dimensions, with the paper's boundary weight and with a learned one."""
     iterations = {"smoke": 12, "standard": 300, "paper": 300}[scale]
-    seeds = {"smoke": 2, "standard": 5, "paper": 10}[scale]
+    seeds = {"smoke": 2, "standard": 3, "paper": 10}[scale]
     return (_grid("bandwidths", ("beta-paper", "beta"), ["levy-2-centre"], iterations, seeds),)
 
 
 def levy_convergence(scale: Scale) -> tuple[Campaign, ...]:
     """Matern and Beta on Levy in four and eight dimensions."""
     iterations = {"smoke": 8, "standard": 300, "paper": 300}[scale]
-    seeds = {"smoke": 1, "standard": 5, "paper": 10}[scale]
+    seeds = {"smoke": 1, "standard": 3, "paper": 10}[scale]
     kernels = ("matern", "beta-paper")
     return tuple(_grid(f"levy-convergence-{dim}", kernels, [f"levy-{dim}-centre"], iterations, seeds) for dim in (4, 8))
 

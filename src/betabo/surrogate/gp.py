@@ -28,6 +28,9 @@ JITTER = (0.0, 1e-8, 1e-7, 1e-6, 1e-5, 1e-4)
 """What is added to the diagonal, relative to its mean, until a covariance matrix has a Cholesky factor."""
 
 
+_BELIEVED = 1e-6  # noise variance, of standardized values, of a value that is taken for granted
+
+
 def cholesky(covariance: Tensor) -> Tensor:
     """Lower Cholesky factor, with as little jitter as it takes.
 
@@ -144,15 +147,17 @@ class GaussianProcess(Model):
 
         Args:
             x: Further points, `... x m x d`.
-            y: Their values, `... x m`; None takes the posterior mean, as if the points had turned out as expected.
+            y: Their values, `... x m`; None takes the posterior mean, as if the points had turned out as expected, and
+                without noise, so that nothing more is to be learned there.
         """
+        noise = self.noise.expand(self.y.shape)
+        further = noise.mean(dim=-1, keepdim=True)
         if y is None:
+            further = further.clamp_max(_BELIEVED)
             with torch.no_grad():
                 cross = covariance_matrix(self.kernel, x, self.x)
                 y = self.mean.unsqueeze(-1) + (cross @ self.weights).squeeze(-1)
-        noise = self.noise
-        if noise.dim():
-            noise = torch.cat([noise, noise.mean(dim=-1, keepdim=True).expand(y.shape)], dim=-1)
+        noise = torch.cat([noise, further.expand(y.shape)], dim=-1)
         return GaussianProcess(
             torch.cat([self.x, x], dim=-2), torch.cat([self.y, y], dim=-1), self.kernel, noise, self.mean
         )
