@@ -452,3 +452,9 @@ def test_runs_elsewhere_need_little_and_stop_in_time(tmp_path: Path) -> None:
     assert last == "3 runs done, 0 not started"
     assert len(list(tmp_path.glob("*/levy-2-centre/0.json.gz"))) == 3
     assert output() == ["0 of 3 runs to do, 1 at a time", "0 runs done, 0 not started"]
+
+
+def test_finished_draws_what_is_there_and_starts_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(campaigns, "run_campaign", lambda *_, **__: pytest.fail("a search was started"))
+    with pytest.raises(ValueError, match="holds no runs"):
+        levy2d.run(Context(tmp_path, "smoke", finished=True))

@@ -43,24 +43,28 @@ def _add_command(entry: Reproduction) -> None:
         scale: Annotated[Scale, typer.Option(help=_SCALE_HELP)] = "standard",
         out: Annotated[Path, typer.Option(metavar="DIR", help="Folder; files go to DIR/NAME.")] = Path("out/reproduce"),
         workers: Annotated[int, typer.Option(min=1, help="Processes, where several can be used.")] = 1,
+        finished: Annotated[
+            bool, typer.Option("--finished", help="Draw the searches that are finished, and start none.")
+        ] = False,
         quiet: Annotated[bool, typer.Option("--quiet", help="Show no progress.")] = False,
     ) -> None:
-        _reproduce(entry, scale, out, workers, quiet)
+        _reproduce(entry, scale, out, workers, finished, quiet)
 
     example = f"Example: betabo reproduce {entry.name} --scale smoke"
     app.command(entry.name, help=f"{entry.description}.\n\n{example}")(command)
 
 
-def _reproduce(entry: Reproduction, scale: Scale, out: Path, workers: int, quiet: bool) -> None:
+def _reproduce(entry: Reproduction, scale: Scale, out: Path, workers: int, finished: bool, quiet: bool) -> None:
     import sys
 
     from betabo.cli.tables import console, duration
     from betabo.reproduce import reproduce
 
     screen = console()
-    screen.print(f"{entry.name}, scale {scale}: about {duration(entry.estimate(scale))} on two cores")
+    if not finished:
+        screen.print(f"{entry.name}, scale {scale}: about {duration(entry.estimate(scale))} on two cores")
     progress = not quiet and sys.stdout.isatty()
-    summary = reproduce(entry.name, scale=scale, out=out, workers=workers, progress=progress)
+    summary = reproduce(entry.name, scale=scale, out=out, workers=workers, progress=progress, finished=finished)
     for claim in summary.claims:
         screen.print(f"- {claim.text}: {claim.verdict} ({claim.evidence})", soft_wrap=True)
     screen.print(f"files: {out / entry.name}", soft_wrap=True)

@@ -160,8 +160,8 @@ CAMPAIGNS: dict[str, Callable[[Scale], tuple[Campaign, ...]]] = {
 def carry_out(context: Context, name: str, summarize: Summarize) -> Summary:
     """Do the runs of a reproduction that are missing, then draw and compare.
 
-    The runs are kept in the folder `runs/SCALE` of the reproduction. Interrupted, it draws what is
-    there before it ends.
+    The runs are kept in the folder `runs/SCALE` of the reproduction. Interrupted, it draws what is there before it
+    ends.
 
     Args:
         context: Where to run.
@@ -172,6 +172,8 @@ def carry_out(context: Context, name: str, summarize: Summarize) -> Summary:
         RuntimeError: Some runs failed. All others are done and drawn.
     """
     folder = context.out / "runs" / context.scale
+    if context.finished:
+        return summarize(context, folder)
     failed: dict[str, Path] = {}
     try:
         for campaign in CAMPAIGNS[name](context.scale):

@@ -30,6 +30,7 @@ class Context:
         scale: How much of it to do.
         workers: Processes that it may use.
         progress: Whether to show on the terminal how far it is.
+        finished: Whether to draw the searches that are finished, and to start none.
 
     Attributes:
         files: Names of the files written so far, in order.
@@ -39,6 +40,7 @@ class Context:
     scale: Scale = "standard"
     workers: int = 1
     progress: bool = False
+    finished: bool = False
     files: list[str] = field(default_factory=list)
 
     def choose(self, *, smoke: T, standard: T, paper: T) -> T:

@@ -15,7 +15,13 @@ RECORD = "reproduction.json"
 
 
 def reproduce(
-    name: str, *, scale: Scale = "standard", out: str | Path = "out/reproduce", workers: int = 1, progress: bool = False
+    name: str,
+    *,
+    scale: Scale = "standard",
+    out: str | Path = "out/reproduce",
+    workers: int = 1,
+    progress: bool = False,
+    finished: bool = False,
 ) -> Summary:
     """Make a figure or table of the paper anew.
 
@@ -25,6 +31,7 @@ def reproduce(
         out: Folder; the files go to a folder of the reproduction's name in it.
         workers: Processes to use, where a reproduction can use several.
         progress: Whether to show on the terminal how far it is.
+        finished: Whether to draw the searches that are finished, and to start none.
 
     Returns:
         How the result compares with the paper. The same, with the command, the versions and the time, is in
@@ -41,12 +48,12 @@ def reproduce(
         raise ValueError(f"scale is {scale!r}, expected one of {', '.join(map(repr, SCALES))}.")
     if workers < 1:
         raise ValueError(f"workers is {workers}, expected at least 1.")
-    context = Context(Path(out) / name, scale, workers, progress)
+    context = Context(Path(out) / name, scale, workers, progress, finished)
     start = time.perf_counter()
     summary = entry.run(context)
     record = {
         "name": name,
-        "command": f"betabo reproduce {name} --scale {scale}",
+        "command": f"betabo reproduce {name} --scale {scale}{' --finished' if finished else ''}",
         "scale": scale,
         "seconds": round(time.perf_counter() - start, 1),
         "versions": versions(),
