@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import os
+import secrets
 from collections.abc import Iterator
 
 import pytest
@@ -9,6 +11,9 @@ from hypothesis import settings
 settings.register_profile("betabo", deadline=None, max_examples=60, derandomize=True)
 settings.load_profile("betabo")
 torch.set_num_threads(1)  # the tests run in as many processes as there are cores
+
+# Ray's authentication would otherwise write a token to the home directory. A process remembers the first one it sees.
+os.environ.setdefault("RAY_AUTH_TOKEN", secrets.token_hex(32))
 
 
 @pytest.fixture(autouse=True)

@@ -95,7 +95,7 @@ def bandwidths(scale: Scale) -> tuple[Campaign, ...]:
 
 def levy_convergence(scale: Scale) -> tuple[Campaign, ...]:
     """Matern and Beta on Levy in four and eight dimensions."""
-    iterations = {"smoke": 8, "standard": 300, "paper": 300}[scale]
+    iterations = {"smoke": 8, "standard": 200, "paper": 300}[scale]
     seeds = {"smoke": 1, "standard": 3, "paper": 10}[scale]
     kernels = ("matern", "beta-paper")
     return tuple(_grid(f"levy-convergence-{dim}", kernels, [f"levy-{dim}-centre"], iterations, seeds) for dim in (4, 8))
@@ -128,8 +128,8 @@ def acquisitions(scale: Scale) -> tuple[Campaign, ...]:
     which has this figure; the functions are those of its table instead.
     """
     iterations = {"smoke": 3, "standard": 30, "paper": 30}[scale]
-    seeds = {"smoke": 1, "standard": 2, "paper": 10}[scale]
-    functions = ("levy",) if scale == "smoke" else FUNCTIONS
+    seeds = {"smoke": 1, "standard": 1, "paper": 10}[scale]
+    functions = {"smoke": ("levy",), "standard": ("ackley", "hartmann", "levy"), "paper": FUNCTIONS}[scale]
     placed = ("centre", "vertex")
     return (
         Campaign(
