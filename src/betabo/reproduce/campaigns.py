@@ -95,8 +95,8 @@ def bandwidths(scale: Scale) -> tuple[Campaign, ...]:
 
 def levy_convergence(scale: Scale) -> tuple[Campaign, ...]:
     """Matern and Beta on Levy in four and eight dimensions."""
-    iterations = {"smoke": 8, "standard": 200, "paper": 300}[scale]
-    seeds = {"smoke": 1, "standard": 3, "paper": 10}[scale]
+    iterations = {"smoke": 8, "standard": 150, "paper": 300}[scale]
+    seeds = {"smoke": 1, "standard": 2, "paper": 10}[scale]
     kernels = ("matern", "beta-paper")
     return tuple(_grid(f"levy-convergence-{dim}", kernels, [f"levy-{dim}-centre"], iterations, seeds) for dim in (4, 8))
 
@@ -107,7 +107,7 @@ def placements(scale: Scale) -> tuple[Campaign, ...]:
     At the smaller scales there are fewer iterations, seeds and kernels; at the smallest, 12 dimensions.
     """
     iterations = {"smoke": 3, "standard": 40, "paper": 300}[scale]
-    seeds = {"smoke": 1, "standard": 2, "paper": 10}[scale]
+    seeds = {"smoke": 1, "standard": 1, "paper": 10}[scale]
     main = ("rbf", "matern", "beta-paper")
     kernels = {"smoke": main[1:], "standard": main, "paper": PAPER_KERNELS}[scale]
     functions = ("levy", "hartmann") if scale == "smoke" else FUNCTIONS
