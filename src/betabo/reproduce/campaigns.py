@@ -129,7 +129,7 @@ def acquisitions(scale: Scale) -> tuple[Campaign, ...]:
     """
     iterations = {"smoke": 3, "standard": 30, "paper": 30}[scale]
     seeds = {"smoke": 1, "standard": 1, "paper": 10}[scale]
-    functions = {"smoke": ("levy",), "standard": ("ackley", "hartmann", "levy"), "paper": FUNCTIONS}[scale]
+    functions = {"smoke": ("levy",), "standard": ("hartmann", "levy"), "paper": FUNCTIONS}[scale]
     placed = ("centre", "vertex")
     return (
         Campaign(
