@@ -138,7 +138,7 @@ class UnitCube(Normalize):
     """
 
 
-class StartingDesign(TransitionCriterion):
+class StartingDesign(TransitionCriterion):  # type: ignore[misc, unused-ignore]
     """Met when the starting design is complete and two trials have data, as in betabo's own searches.
 
     Args:

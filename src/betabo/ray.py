@@ -137,7 +137,7 @@ def minimize(
     return SearchResult.of(space, history, message, complete)
 
 
-class BetaSearch(OptunaSearch):
+class BetaSearch(OptunaSearch):  # type: ignore[misc, unused-ignore]
     """Ray Tune's `OptunaSearch` with a `BetaSampler`, in which every trial that ends has an end.
 
     `OptunaSearch` leaves a trial whose value is NaN running for ever, and the model would wait for it. Here such a
