@@ -456,5 +456,5 @@ def test_runs_elsewhere_need_little_and_stop_in_time(tmp_path: Path) -> None:
 
 def test_finished_draws_what_is_there_and_starts_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(campaigns, "run_campaign", lambda *_, **__: pytest.fail("a search was started"))
-    with pytest.raises(ValueError, match="holds no runs"):
+    with pytest.raises(ValueError, match="holds no finished searches; leave --finished out"):
         levy2d.run(Context(tmp_path, "smoke", finished=True))

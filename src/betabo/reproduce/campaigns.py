@@ -173,6 +173,8 @@ def carry_out(context: Context, name: str, summarize: Summarize) -> Summary:
     """
     folder = context.out / "runs" / context.scale
     if context.finished:
+        if not any(folder.glob("*/*/*.parquet")):
+            raise ValueError(f"{folder} holds no finished searches; leave --finished out to start some.")
         return summarize(context, folder)
     failed: dict[str, Path] = {}
     try:

@@ -6,6 +6,7 @@ import math
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import MISSING, dataclass, fields
+from functools import cached_property
 from typing import Any, ClassVar, TypeAlias
 
 import numpy as np
@@ -98,8 +99,32 @@ class Parameter(ABC):
         """A description of plain JSON types, see `parameter_from_json`."""
 
 
+class Number(Parameter):
+    """What a `Float` and an `Int` share: one coordinate between two bounds, with or without steps."""
+
+    low: float
+    high: float
+    step: float | None
+
+    @property
+    def width(self) -> int:
+        """One coordinate."""
+        return 1
+
+    def labels(self, name: str) -> list[str]:
+        """The name itself."""
+        return [name]
+
+    @cached_property
+    def _grid(self) -> Steps | None:
+        """The values, where they are a grid of their own: not those of a continuum, nor all integers."""
+        if self.step is None or (isinstance(self.step, int) and self.step == 1):
+            return None
+        return Steps(self.low, self.high, self.step)
+
+
 @dataclass(frozen=True, repr=False)
-class Float(Parameter):
+class Float(Number):
     """A real number in [`low`, `high`].
 
     The bounds are exactly 0 and 1 in the unit cube, and back. A value returns from the cube to within rounding of the
@@ -132,24 +157,15 @@ class Float(Parameter):
         if self.step is not None:
             object.__setattr__(self, "step", finite_number("step", self.step))
             _check_no_log(self.log, self.step)
-            object.__setattr__(self, "_steps", Steps(self.low, self.high, self.step))
+        _ = self._grid  # which refuses bad steps
 
     def __repr__(self) -> str:
         return _show_interval(self)
 
     @property
-    def width(self) -> int:
-        """One coordinate."""
-        return 1
-
-    @property
     def count(self) -> int | None:
         """Number of steps, None for a continuum."""
         return None if self._grid is None else self._grid.count
-
-    @property
-    def _grid(self) -> Steps | None:
-        return getattr(self, "_steps", None)
 
     def to_unit(self, value: Any) -> Array:
         """Coordinate of a number in [`low`, `high`], of shape 1."""
@@ -190,10 +206,6 @@ class Float(Parameter):
         coordinates = as_coordinates(u, self.width)
         return np.empty((0, 1)) if self._grid is None else self._grid.beside(coordinates)
 
-    def labels(self, name: str) -> list[str]:
-        """The name itself."""
-        return [name]
-
     def to_json(self) -> dict[str, Any]:
         """A description of plain JSON types."""
         step = {} if self.step is None else {"step": self.step}
@@ -201,7 +213,7 @@ class Float(Parameter):
 
 
 @dataclass(frozen=True, repr=False)
-class Int(Parameter):
+class Int(Number):
     """An integer from `low` to `high`, both included.
 
     The bounds are exactly 0 and 1 in the unit cube. A point between two integers' coordinates decodes to the nearer
@@ -239,24 +251,15 @@ class Int(Parameter):
         object.__setattr__(self, "step", integer("step", self.step))
         if self.step != 1:
             _check_no_log(self.log, self.step)
-            object.__setattr__(self, "_steps", Steps(self.low, self.high, self.step))
+        _ = self._grid  # which refuses bad steps
 
     def __repr__(self) -> str:
         return _show_interval(self)
 
     @property
-    def width(self) -> int:
-        """One coordinate."""
-        return 1
-
-    @property
     def count(self) -> int:
         """Number of values from `low` to `high`."""
         return (self.high - self.low) // self.step + 1
-
-    @property
-    def _grid(self) -> Steps | None:
-        return getattr(self, "_steps", None)
 
     def to_unit(self, value: Any) -> Array:
         """Coordinate of an integer from `low` to `high`, of shape 1."""
@@ -287,10 +290,6 @@ class Int(Parameter):
         near = np.concatenate([here - 1, here + 1])
         steps = self._coordinate(near[(self.low <= near) & (near <= self.high)])
         return np.asarray(steps[steps != self._coordinate(here)][:, None])
-
-    def labels(self, name: str) -> list[str]:
-        """The name itself."""
-        return [name]
 
     def to_json(self) -> dict[str, Any]:
         """A description of plain JSON types."""
