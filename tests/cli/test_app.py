@@ -11,7 +11,18 @@ import betabo
 from betabo.cli.app import app
 from betabo.cli.options import DEFAULT_STORAGE
 
-COMMANDS = ["minimize", "studies", "show", "best", "export", "report", "dashboard", "kernels", "acquisitions"]
+COMMANDS = [
+    "minimize",
+    "compress",
+    "studies",
+    "show",
+    "best",
+    "export",
+    "report",
+    "dashboard",
+    "kernels",
+    "acquisitions",
+]
 
 
 def invoke(*arguments: str) -> tuple[int, str, str]:

@@ -22,6 +22,8 @@ def test_numbers_are_short_and_text_is_kept() -> None:
     assert number(12) == "12"
     assert number("relu[bold]") == "relu[bold]"
     assert assignments({"lr": 0.5, "act": "gelu"}) == "lr=0.5 act=gelu"
+    assert assignments({"lr": 0.5, "act": "gelu"}, most=2) == "lr=0.5 act=gelu"
+    assert assignments({"a": 1, "b": 2, "c": 3}, most=1) == "a=1 +2"
     assert values_text([]) == "-"
     assert values_text([1.0, 2.5]) == "1, 2.5"
 

@@ -50,6 +50,12 @@ class TestTrials:
         (trial,) = read_study(study).trials
         assert trial.diagnostics == {}
 
+    def test_what_the_objective_noted_is_its_note(self, add_trial: Callable[..., None]) -> None:
+        study = optuna.create_study()
+        add_trial(study, {"drop": 0.1}, [1.0], user_attrs={"size": 0.123456789, "seed": 3})
+        (trial,) = read_study(study).trials
+        assert set(trial.note.split(", ")) == {"size 0.12346", "seed 3"}
+
     def test_seconds_are_summed_by_kind(self, study: optuna.Study) -> None:
         seconds = seconds_by_kind(read_study(study))
         assert seconds["fit"] == pytest.approx(16 * 0.25)

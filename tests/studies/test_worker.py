@@ -12,14 +12,16 @@ import pytest
 from optuna.storages import RDBStorage
 from optuna.trial import TrialState
 
-from betabo import Config
+from betabo import Config, Space
 from betabo.studies import (
     CommandObjective,
+    EvaluationFailedError,
     Event,
     FunctionObjective,
     ObjectiveError,
     Plan,
     StudyError,
+    Workspace,
     load_study,
     open_storage,
     open_study,
@@ -167,6 +169,45 @@ def test_a_command_is_an_objective(make_plan: MakePlan) -> None:
     run_worker(plan)
     assert all(row["value"] == row["x"] for row in trial_rows(load_study("test", plan.storage)))
     assert Path("betabo-logs/test/trial-00000.log").read_text().strip()
+
+
+class Noting:
+    """An objective that notes something about every trial, and fails at some."""
+
+    def check(self, space: Space) -> None: ...
+    def prepare(self, space: Space) -> None: ...
+    def to_json(self) -> dict[str, Any]:
+        return {"type": "noting"}
+
+    def describe(self) -> str:
+        return "noting"
+
+    def __call__(self, parameters: dict[str, Any], workspace: Workspace) -> float:
+        workspace.note("size", 2 * parameters["x"])
+        workspace.note("seconds", [1, {"a": None}])
+        if parameters["x"] > 0.5:
+            raise EvaluationFailedError("too large")
+        return float(parameters["x"])
+
+
+def test_what_an_objective_notes_is_stored_with_the_trial(make_plan: MakePlan) -> None:
+    plan = make_plan(objective=Noting(), trials=6)
+    run_worker(plan)
+    study = load_study("test", plan.storage)
+    assert {row["state"] for row in trial_rows(study)} == {"complete", "failed"}
+    for trial, row in zip(study.trials, trial_rows(study), strict=True):
+        assert trial.user_attrs == {"size": 2 * trial.params["x"], "seconds": [1, {"a": None}]}
+        assert row["size"] == 2 * row["x"]
+        assert row["note_seconds"] == '[1, {"a": null}]'  # the column is taken
+        assert isinstance(row["seconds"], float)
+
+
+@pytest.mark.parametrize(("name", "value"), [("", 1), (None, 1), ("path", Path("a")), ("set", {1})])
+def test_a_note_is_plain_json(name: Any, value: Any) -> None:
+    workspace = Workspace.of(Path("logs"), "test", 0)
+    with pytest.raises(TypeError):
+        workspace.note(name, value)
+    assert workspace.notes == {}
 
 
 def test_a_worker_stops_when_asked(make_plan: MakePlan) -> None:

@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from betabo import __version__
-from betabo.cli import bench, catalogues, dashboard, minimize, report, reproduce, studies
+from betabo.cli import bench, catalogues, compress, dashboard, minimize, report, reproduce, studies
 from betabo.cli.errors import DEBUG_VARIABLE, OneLineErrors
 
 app = typer.Typer(
@@ -50,6 +50,7 @@ _LOOK = "Look at studies"
 _KNOW = "Know"
 
 app.command(rich_help_panel=_RUN)(minimize.minimize)
+app.command(rich_help_panel=_RUN)(compress.compress)
 app.command(rich_help_panel=_LOOK, name="studies")(studies.show_studies)
 app.command(rich_help_panel=_LOOK)(studies.show)
 app.command(rich_help_panel=_LOOK)(studies.best)

@@ -178,7 +178,7 @@ def minimize(
         opened = open_study(plan, on_warning=warn)
     run = Run(plan, opened, workers, Display.choose(quiet=quiet, plain=plain))
     outcome = run.to_the_end()
-    run.summarize(storage_option=_storage_option(context, storage))
+    run.summarize(storage_option=storage_option(context, storage))
     if outcome.error:
         fail(outcome.error)
     if outcome.interrupted:
@@ -268,7 +268,7 @@ def _at_least_one(option: str, value: int) -> int:
     return value
 
 
-def _storage_option(context: typer.Context, storage: str) -> str:
+def storage_option(context: typer.Context, storage: str) -> str:
     """What other commands need to find the same storage: nothing if it is the default or in the environment."""
     source = context.get_parameter_source("storage")
     if source is None or source.name != "COMMANDLINE":

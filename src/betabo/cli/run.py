@@ -23,6 +23,7 @@ from betabo.cli.trials import Trial, TrialReader, best_of, front_of
 from betabo.studies import Event, Plan, Runner, StudyError
 
 _PAUSE = 0.1  # seconds between two looks at the workers
+_MOST_SHOWN = 8  # parameters of a trial on its line
 _READ_EVERY = 2.0  # seconds between two looks at the storage when no worker here has news
 
 _NOTES = (
@@ -100,8 +101,8 @@ class Run:
             complete=self._finished() >= self._plan.trials, interrupted=self._interrupts > 0, error=runner.error
         )
 
-    def summarize(self, storage_option: str) -> None:
-        """Print what was found, where the box may be too small, and what to do next."""
+    def summarize(self, storage_option: str, points: bool = True) -> None:
+        """Print what was found, where the box may be too small, and what to do next; no parameters without `points`."""
         plan, screen = self._plan, self._screen
         finished = self._finished()
         states = [trial.state for trial in self._trials]
@@ -109,11 +110,11 @@ class Run:
         new, passed = finished - self._before, clock(time.monotonic() - self._started)
         when = f" in {passed}" if new == finished else f"; {new} of them now, in {passed}" if new else ""
         screen.print(f"{finished} of {plan.trials} trials{failed}{when}")
-        print_best(screen, self._trials, plan.directions)
+        print_best(screen, self._trials, plan.directions, points)
         if self._display is Display.QUIET or not finished:
             return
         best = best_of(self._trials, plan.directions[0]) if len(plan.directions) == 1 else None
-        if best is not None:
+        if best is not None and points:
             print_bound_hint(screen, best.on_bound)
         if finished < plan.trials:
             screen.print("everything is stored; the same command again goes on")
@@ -179,7 +180,10 @@ class Run:
             found = f"value {values_text(event.values)}  {self._best_of(known)}"
         else:
             found = f"{event.state}: {event.message}"
-        return f"{count} trial {event.trial}  {found}  {duration(event.seconds)}  {assignments(event.parameters)}"
+        notes = next((trial.notes for trial in known if trial.number == event.trial), {})
+        parts = [notes] if notes and len(event.parameters) > _MOST_SHOWN else [notes, event.parameters]
+        rest = [assignments(part, _MOST_SHOWN) for part in parts if part]
+        return "  ".join([f"{count} trial {event.trial}", found, duration(event.seconds), *rest])
 
     def _until(self, number: int | None) -> list[Trial]:
         """The trials that had ended when a trial ended."""

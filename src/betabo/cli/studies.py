@@ -197,6 +197,9 @@ def _trial_table(trials: list[Trial], best: set[int]) -> Table:
     listing.add_column("trial", justify="right", no_wrap=True)
     listing.add_column("value", no_wrap=True)
     listing.add_column("time", justify="right", no_wrap=True)
+    noted = any(trial.notes for trial in trials)
+    if noted:
+        listing.add_column("notes", overflow="fold")
     for name in names if apart else ["parameters"]:
         listing.add_column(Text(name), overflow="fold")
     if any(trial.reason for trial in trials):
@@ -208,6 +211,7 @@ def _trial_table(trials: list[Trial], best: set[int]) -> Table:
             Text(str(trial.number)),
             Text(value, style="bold green" if trial.number in best else ""),
             duration(trial.seconds),
+            *([Text(assignments(trial.notes))] if noted else []),
             *map(Text, cells if apart else [assignments(trial.parameters)]),
             Text(trial.reason),
         )

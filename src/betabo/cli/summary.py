@@ -14,17 +14,21 @@ from betabo.cli.trials import Trial, best_of, front_of
 _FRONT_LINES = 10
 
 
-def print_best(screen: Console, trials: Sequence[Trial], directions: Sequence[str]) -> None:
-    """Print the best value with its point, or the trials of the front."""
+def print_best(screen: Console, trials: Sequence[Trial], directions: Sequence[str], points: bool = True) -> None:
+    """Print the best value with its point, or the trials of the front; without `points`, the value or the number."""
     if len(directions) > 1:
-        _print_front(screen, front_of(trials, directions))
+        front = front_of(trials, directions)
+        screen.print(f"Pareto front of {len(front)} trials" + (":" if front and points else ""))
+        if front and points:
+            _print_front(screen, front)
         return
     best = best_of(trials, directions[0])
     if best is None:
         screen.print("no trial has a value yet")
         return
     screen.print(Text.assemble("best value ", (values_text(best.values), "bold green"), f"  trial {best.number}"))
-    print_point(screen, best.parameters, best.on_bound)
+    if points:
+        print_point(screen, best.parameters, best.on_bound)
 
 
 def print_point(screen: Console, parameters: Mapping[str, object], on_bound: Mapping[str, str]) -> None:
@@ -64,9 +68,6 @@ def print_next(screen: Console, study: str, storage_option: str) -> None:
 
 
 def _print_front(screen: Console, front: Sequence[Trial]) -> None:
-    screen.print(f"Pareto front of {len(front)} trials" + (":" if front else ""))
-    if not front:
-        return
     listing = table()
     for head in ("trial", "values", "parameters"):
         listing.add_column(head, no_wrap=head != "parameters")

@@ -39,9 +39,12 @@ def number(value: object, digits: int = 5) -> str:
     return str(value)
 
 
-def assignments(parameters: Mapping[str, object]) -> str:
-    """Parameters on one line, such as `lr=0.001 act=gelu`."""
-    return " ".join(f"{name}={number(value)}" for name, value in parameters.items())
+def assignments(parameters: Mapping[str, object], most: int | None = None) -> str:
+    """Parameters on one line, such as `lr=0.001 act=gelu`; of more than `most`, the first ones and how many follow."""
+    shown = [f"{name}={number(value)}" for name, value in parameters.items()]
+    if most is not None and len(shown) > most:
+        shown = [*shown[:most], f"+{len(shown) - most}"]
+    return " ".join(shown)
 
 
 def values_text(values: Sequence[float | None] | None, digits: int = 6) -> str:

@@ -30,6 +30,7 @@ class Trial:
         seconds: How long the objective took.
         reason: Why it failed, empty if it did not.
         origin: `"start"`, `"model"`, or empty where not known.
+        notes: What the objective noted, by name.
     """
 
     number: int
@@ -42,6 +43,7 @@ class Trial:
     seconds: float | None = None
     reason: str = ""
     origin: str = ""
+    notes: Mapping[str, Any] = field(default_factory=dict)
 
     @property
     def counts(self) -> bool:
@@ -114,6 +116,7 @@ def trial_of(frozen: optuna.trial.FrozenTrial, space: Space | None) -> Trial:
         seconds=notes.get(SECONDS, passed),
         reason=str(notes.get(REASON) or notes.get(INTERRUPTED) or ""),
         origin=notes.get(STEP, {}).get("origin", ""),
+        notes=frozen.user_attrs,
     )
 
 

@@ -50,7 +50,7 @@ class TrialFacts:
         seconds: How long it took.
         distance: Normalized distance to the boundary over the numeric parameters, 0 on a face, 1 at the centre.
         diagnostics: Figures of the sampler's step that proposed it.
-        note: What else is to be said of it, such as the trial that retries it.
+        note: What else is to be said of it: why it failed or was interrupted, or what the objective noted.
     """
 
     number: int
@@ -257,5 +257,9 @@ def _trial(trial: FrozenTrial) -> TrialFacts:
         seconds=trial.duration.total_seconds() if trial.duration else None,
         distance=trial_distance(trial.params, trial.distributions),
         diagnostics=diagnostics if isinstance(diagnostics, dict) else {},
-        note=note,
+        note=note or ", ".join(f"{name} {_shown(value)}" for name, value in trial.user_attrs.items()),
     )
+
+
+def _shown(value: object) -> str:
+    return f"{value:.5g}" if isinstance(value, float) else str(value)

@@ -16,6 +16,7 @@ _ENTRIES = {
     "levy-convergence": "Figure 5: 4-D and 8-D Levy, Matern against Beta: best value and distance to the boundary",
     "placements": "Table 3: kernels on five functions in 20 dimensions, the optimum at the centre, a face, a vertex",
     "acquisitions": "Figure 8: five acquisition functions with Matern and Beta, here on synthetic functions",
+    "compression": "Tables 4 and 5, Figures 6 to 9: transformers compressed by search, drawn from stored searches",
 }
 
 REPRODUCTIONS: dict[str, Reproduction] = {

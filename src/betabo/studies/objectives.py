@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from importlib import import_module
 from typing import Any, Protocol
 
 from betabo.space import Space
@@ -61,15 +62,40 @@ _KINDS: dict[str, type[FunctionObjective] | type[CommandObjective]] = {
     "function": FunctionObjective,
     "command": CommandObjective,
 }
+_METHODS = ("check", "prepare", "__call__", "to_json", "describe")
 
 
 def objective_from_json(data: Mapping[str, Any]) -> Objective:
-    """The objective that `to_json` described."""
+    """The objective that `to_json` described.
+
+    Args:
+        data: `"type"` and the arguments of that type: `"function"`, `"command"`, or `"MODULE:CLASS"` for a class of an
+            installed package that has the methods of an `Objective`.
+
+    Raises:
+        StudyError: There is no such type, or its arguments are others.
+    """
     arguments = dict(data)
     kind = arguments.pop("type", None)
-    if kind not in _KINDS:
-        raise StudyError(f"the objective's type is {kind!r}, expected one of {', '.join(map(repr, _KINDS))}.")
+    make = _KINDS[kind] if isinstance(kind, str) and kind in _KINDS else _imported(kind)
     try:
-        return _KINDS[kind](**arguments)
+        return make(**arguments)
     except TypeError as error:
         raise StudyError(f"the objective's description {dict(data)!r} is wrong: {error}.") from error
+
+
+def _imported(kind: Any) -> Callable[..., Objective]:
+    """The class `"MODULE:CLASS"`; one without the methods of an objective is never called."""
+    module, colon, name = kind.partition(":") if isinstance(kind, str) else ("", "", "")
+    if not (colon and name.isidentifier() and all(part.isidentifier() for part in module.split("."))):
+        known = ", ".join(map(repr, _KINDS))
+        raise StudyError(f"the objective's type is {kind!r}, expected one of {known}, or 'MODULE:CLASS'.")
+    try:
+        found = getattr(import_module(module), name)
+    except (ImportError, AttributeError) as error:
+        raise StudyError(f"the objective's type {kind!r} cannot be imported: {error}; install what has it.") from error
+    missing = [method for method in _METHODS if not callable(getattr(found, method, None))]
+    if not isinstance(found, type) or missing:
+        lacks = f"lacks {', '.join(missing)}" if missing else "is no class"
+        raise StudyError(f"the objective's type {kind!r} {lacks}; expected a class with {', '.join(_METHODS)}.")
+    return found

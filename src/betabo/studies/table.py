@@ -36,7 +36,8 @@ def trial_rows(study: Study) -> list[dict[str, Any]]:
         name that another column has; `seconds` that the objective took; `started` and `finished`; `worker`, as
         `host:pid`; `reason` of a failure; `retry_of`, the number of the trial that it repeats; `origin`, `"start"` or
         `"model"`; `on_face`, whether a number is on a bound; `boundary_distance`, 1 at the centre of the box and 0 on
-        its boundary; figures of the model's fit. What does not apply is None.
+        its boundary; figures of the model's fit; what the objective noted (Optuna's user attributes) by name, with
+        `note_` before a name that another column has, and lists and dicts as JSON. What does not apply is None.
     """
     space = study_space(study)
     ledger = Ledger(study.get_trials(deepcopy=False))
@@ -47,12 +48,16 @@ def trial_rows(study: Study) -> list[dict[str, Any]]:
     values = ["value"] if objectives == 1 else [f"values_{index}" for index in range(objectives)]
     columns = {"number", "state", *values, *_DETAILS}
     keys = {name: f"param_{name}" if name in columns else name for name in names}
+    taken = columns | set(keys.values())
+    noted = list(dict.fromkeys(name for trial in shown for name in trial.user_attrs))
+    notes = {name: f"note_{name}" if name in taken else name for name in noted}
     rows = []
     for trial in shown:
         row: dict[str, Any] = {"number": trial.number, "state": _state(trial, ledger)}
         row.update(dict.fromkeys(values) if trial.values is None else zip(values, trial.values, strict=True))
         row.update({keys[name]: trial.params.get(name) for name in names})
         row.update(_details(trial, space))
+        row.update({notes[name]: _scalar(trial.user_attrs.get(name)) for name in noted})
         rows.append(row)
     return rows
 
@@ -142,6 +147,10 @@ def _details(trial: FrozenTrial, space: Space | None) -> dict[str, Any]:
         "boundary_distance": 1 - 2 * max(abs(u - 0.5) for u in positions) if positions else None,
         **{name: step.get("diagnostics", {}).get(name) for name in _FIGURES},
     }
+
+
+def _scalar(value: Any) -> Any:
+    return json.dumps(value) if isinstance(value, list | dict) else value
 
 
 def _seconds(trial: FrozenTrial) -> float | None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import secrets
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass
 from datetime import datetime
@@ -223,7 +223,7 @@ class _Worker:
             raise
         seconds = time.monotonic() - began
         try:
-            stored = self._patiently(lambda: self._store(taken, state, values, reason, seconds))
+            stored = self._patiently(lambda: self._store(taken, state, values, reason, seconds, workspace.notes))
         except StudyError as error:
             shown = reason or ", ".join(map(repr, values))
             raise StudyError(f"trial {taken.number} ended ({shown}) and could not be stored: {error}") from error
@@ -241,12 +241,22 @@ class _Worker:
             message=reason,
         )
 
-    def _store(self, taken: _Taken, state: TrialState, values: tuple[float, ...], reason: str, seconds: float) -> bool:
+    def _store(
+        self,
+        taken: _Taken,
+        state: TrialState,
+        values: tuple[float, ...],
+        reason: str,
+        seconds: float,
+        notes: Mapping[str, Any],
+    ) -> bool:
         """Store the end of a trial; False if somebody else ended it. Harmless to repeat."""
         stored = self._storage.get_trial(taken.id)
         if stored.state.is_finished():
             return stored.state == state and tuple(stored.values or ()) == values
         try:
+            for name, value in notes.items():
+                self._storage.set_trial_user_attr(taken.id, name, value)
             self._storage.set_trial_system_attr(taken.id, SECONDS, seconds)
             if reason or state == TrialState.FAIL:
                 self._storage.set_trial_system_attr(taken.id, REASON, reason or "no reason given")

@@ -1,15 +1,19 @@
-"""Where a trial may leave files: its log and its folder."""
+"""Where a trial may leave what is no value of it: its log, its folder, its notes."""
 
 from __future__ import annotations
 
+import json
 import re
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
+from types import MappingProxyType
+from typing import Any
 
 
 @dataclass(frozen=True)
 class Workspace:
-    """The files of one trial.
+    """The files and the notes of one trial.
 
     Attributes:
         trial: Number of the trial.
@@ -20,6 +24,7 @@ class Workspace:
     trial: int
     log: Path
     folder: Path
+    _notes: dict[str, Any] = field(default_factory=dict, init=False, repr=False, compare=False)
 
     @classmethod
     def of(cls, logs: Path, study: str, trial: int) -> Workspace:
@@ -31,6 +36,18 @@ class Workspace:
         """The folder, which exists afterwards, as an absolute path."""
         self.folder.mkdir(parents=True, exist_ok=True)
         return self.folder.absolute()
+
+    def note(self, name: str, value: Any) -> None:
+        """Note something about the trial, of plain JSON types; it is stored with the trial as a user attribute."""
+        if not isinstance(name, str) or not name:
+            raise TypeError(f"the name of a note is {name!r}, expected some text.")
+        json.dumps(value)  # raises a TypeError here, where the value comes from
+        self._notes[name] = value
+
+    @property
+    def notes(self) -> Mapping[str, Any]:
+        """What was noted, by name."""
+        return MappingProxyType(self._notes)
 
 
 def study_folder(logs: Path, study: str) -> Path:

@@ -1,0 +1,328 @@
+"""Training and evaluation of a model on a task.
+
+On a GPU a whole step (drawing the batch, forward and backward pass, the optimizer, the observation of the pruner) is
+recorded once as a CUDA graph and replayed. Models that are worth compressing are often small enough for the launches of
+their kernels to take longer than the kernels, and several processes can share a card.
+"""
+
+from __future__ import annotations
+
+import logging
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import cache
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias, get_args
+
+import torch
+from torch import Tensor, nn
+
+from betabo.compress.layers import LoSparseLinear, rows_of
+from betabo.compress.pruning import Pruning, RowPruner
+
+if TYPE_CHECKING:
+    from betabo.compress.tasks import Split, Task
+
+Schedule: TypeAlias = Literal["linear", "cosine", "constant"]
+SCHEDULES: tuple[Schedule, ...] = get_args(Schedule)
+
+_logger = logging.getLogger(__name__)
+
+_EAGER_STEPS = 3  # what a graph needs before it can be recorded: the optimizer's state and the libraries' workspaces
+_LOOK = 50  # steps between two looks at the loss, each of which waits for the device
+
+
+class DivergedError(RuntimeError):
+    """The loss of a training is no finite number any more."""
+
+
+@dataclass(frozen=True)
+class Training:
+    """How a model is trained, with AdamW.
+
+    Args:
+        steps: Number of steps; 0 for no training at all.
+        batch: Examples in a step.
+        rate: Learning rate after the warm-up.
+        warmup: Share of the steps in which the rate rises to it.
+        schedule: How the rate falls after that.
+        weight_decay: Of all matrices; vectors have none.
+        clip: Largest norm of a gradient.
+        graph: Whether a step is recorded as a CUDA graph where there is a GPU. A model whose forward pass waits for
+            the device cannot be recorded and is trained step by step all the same.
+    """
+
+    steps: int = 100
+    batch: int = 32
+    rate: float = 5e-5
+    warmup: float = 0.1
+    schedule: Schedule = "linear"
+    weight_decay: float = 0.01
+    clip: float = 1.0
+    graph: bool = True
+
+    def __post_init__(self) -> None:
+        if self.steps < 0:
+            raise ValueError(f"steps is {self.steps!r}, expected at least 0.")
+        if self.batch < 1:
+            raise ValueError(f"batch is {self.batch!r}, expected at least 1.")
+        for name in ("rate", "clip"):
+            if not (getattr(self, name) > 0 and math.isfinite(getattr(self, name))):
+                raise ValueError(f"{name} is {getattr(self, name)!r}, expected a number above 0.")
+        if not 0 <= self.warmup <= 1:
+            raise ValueError(f"warmup is {self.warmup!r}, expected a share from 0 to 1.")
+        if self.schedule not in SCHEDULES:
+            raise ValueError(f"schedule is {self.schedule!r}, expected one of {', '.join(map(repr, SCHEDULES))}.")
+
+    def rates(self) -> Tensor:
+        """The learning rate of each step."""
+        t = torch.arange(self.steps, dtype=torch.float64)
+        rising = self.warmup * self.steps
+        left = ((self.steps - t) / max(1.0, self.steps - rising)).clamp(0, 1)
+        falling = {"linear": left, "cosine": (1 - torch.cos(math.pi * left)) / 2, "constant": torch.ones_like(left)}
+        return (self.rate * torch.where(t < rising, (t + 1) / max(1.0, rising), falling[self.schedule])).float()
+
+
+def finetune(
+    model: nn.Module,
+    task: Task,
+    split: Split,
+    training: Training,
+    pruning: Pruning | None = None,
+    *,
+    seed: int = 0,
+    device: torch.device | str | None = None,
+    progress: Callable[[int, float], None] | None = None,
+) -> list[float]:
+    """Train a model in place, and prune its `LoSparseLinear` layers on the way.
+
+    The order of the examples, dropout and augmentation follow from the seed alone.
+
+    Args:
+        model: The model.
+        task: What it is trained for.
+        split: The examples; their tensors should be on the device already if it is to be quick.
+        training: How to train.
+        pruning: How to prune, None to leave all rows.
+        seed: Seed.
+        device: Where to train; None for where the model is.
+        progress: Called now and then with the number of steps done and the loss.
+
+    Returns:
+        The loss at every step.
+
+    Raises:
+        DivergedError: The loss is not finite.
+    """
+    device = next(model.parameters()).device if device is None else torch.device(device)
+    model.to(device)
+    sparse = [module for module in model.modules() if isinstance(module, LoSparseLinear)]
+    if training.steps == 0:
+        if pruning is not None:
+            keep_largest(sparse, pruning)
+        return []
+    pruner = RowPruner(sparse, pruning, training.steps) if pruning is not None and sparse else None
+    mode = model.training
+    model.train()
+    with _seeded(seed, device):
+        run = _Run(model, task, split.to(device), training, pruner, seed, device)
+        losses = run.to_the_end(progress)
+    model.train(mode)
+    model.zero_grad(set_to_none=True)
+    if pruner is not None:
+        pruner.finish()
+    return losses
+
+
+def keep_largest(layers: Sequence[LoSparseLinear], pruning: Pruning) -> None:
+    """Prune by the norms of the rows, for layers that are not trained."""
+    if pruning.scope == "layer":
+        for layer in layers:
+            layer.keep_largest(rows_of(pruning.keep, len(layer.sparse)))
+        return
+    norms = torch.cat([layer.sparse.detach().norm(dim=1) for layer in layers])
+    kept = torch.zeros_like(norms, dtype=torch.bool)
+    kept[norms.topk(rows_of(pruning.keep, len(norms))).indices] = True
+    with torch.no_grad():
+        for layer, part in zip(layers, kept.split([len(layer.sparse) for layer in layers]), strict=True):
+            layer.kept.copy_(part)
+            layer.sparse[~part] = 0
+
+
+@torch.inference_mode()
+def evaluate(
+    model: nn.Module, task: Task, split: Split, *, batch: int = 512, device: torch.device | str | None = None
+) -> dict[str, float]:
+    """The metrics of a model on a split.
+
+    Args:
+        model: The model.
+        task: What its predictions are compared with.
+        split: The examples.
+        batch: Examples at a time.
+        device: Where to compute; None for where the model is.
+    """
+    device = next(model.parameters()).device if device is None else torch.device(device)
+    model.to(device)
+    mode = model.training
+    model.eval()
+    placed = split.to(device)
+    parts: dict[str, list[Tensor]] = {}
+    for start in range(0, len(placed), batch):
+        examples = {name: tensor[start : start + batch] for name, tensor in placed.tensors.items()}
+        with _autocast(device):
+            predictions = task.predictions(model, examples)
+        for name, tensor in predictions.items():
+            parts.setdefault(name, []).append(tensor)
+    model.train(mode)
+    joined = {name: torch.cat(tensors).cpu() for name, tensors in parts.items()}
+    return task.metrics(split, {name: t.float() if t.is_floating_point() else t for name, t in joined.items()})
+
+
+class _Run:
+    """One training, whose state is on the device: the number of the step, the order of the examples, the rates."""
+
+    def __init__(
+        self,
+        model: nn.Module,
+        task: Task,
+        split: Split,
+        training: Training,
+        pruner: RowPruner | None,
+        seed: int,
+        device: torch.device,
+    ) -> None:
+        self._model, self._task, self._split, self._training = model, task, split, training
+        self._pruner, self._device = pruner, device
+        self._position = torch.zeros(1, dtype=torch.long, device=device)
+        self._order = _order(len(split), training, seed).to(device)
+        self._rates = training.rates().to(device)
+        self._losses = torch.zeros(training.steps, device=device)
+        self._parameters = [p for p in model.parameters() if p.requires_grad]
+        self._optimizer = self._make_optimizer()
+
+    def to_the_end(self, progress: Callable[[int, float], None] | None) -> list[float]:
+        steps = self._training.steps
+        recorded = self._device.type == "cuda" and self._training.graph and steps > _EAGER_STEPS + 1
+        replay: Callable[[], None] = self._step
+        for done in range(steps):
+            if recorded and done == _EAGER_STEPS:
+                replay = self._record()
+            replay()
+            if self._pruner is not None and self._pruner.settings.looks(done + 1, steps):
+                self._pruner.renew(done + 1)
+            if (done + 1) % _LOOK == 0 or done + 1 == steps:
+                loss = float(self._losses[done])
+                if not math.isfinite(loss):
+                    raise DivergedError(f"the loss was {loss} after {done + 1} steps; try a smaller rate.")
+                if progress is not None:
+                    progress(done + 1, loss)
+        losses: list[float] = self._losses.tolist()
+        return losses
+
+    def _step(self) -> None:
+        rows = self._order.index_select(0, self._position).squeeze(0)
+        batch = {name: tensor.index_select(0, rows) for name, tensor in self._split.tensors.items()}
+        batch = self._task.augment(batch)
+        with _autocast(self._device):
+            loss = self._task.loss(self._model, batch)
+        self._optimizer.zero_grad(set_to_none=True)
+        loss.backward()
+        nn.utils.clip_grad_norm_(self._parameters, self._training.clip, foreach=True)
+        rate = self._rates.index_select(0, self._position).squeeze(0)
+        for group in self._optimizer.param_groups:
+            group["lr"].copy_(rate)
+        self._optimizer.step()
+        self._losses.index_copy_(0, self._position, loss.detach().float().view(1))
+        if self._pruner is not None:
+            self._pruner.observe()
+        self._position += 1
+
+    def _record(self) -> Callable[[], None]:
+        """A step that replays what is recorded now; the plain step for a model that cannot be recorded."""
+        self._optimizer.zero_grad(set_to_none=True)
+        try:
+            return _recorded(self._step, self._device)
+        except torch.cuda.OutOfMemoryError:
+            raise
+        except RuntimeError as error:
+            _logger.info("a step of %s is not recorded: %s", type(self._model).__name__, error)
+            self._optimizer.zero_grad(set_to_none=True)
+            return self._step
+
+    def _make_optimizer(self) -> torch.optim.Optimizer:
+        matrices = [p for p in self._parameters if p.ndim > 1]
+        vectors = [p for p in self._parameters if p.ndim <= 1]
+        groups = [
+            {"params": matrices, "weight_decay": self._training.weight_decay},
+            {"params": vectors, "weight_decay": 0.0},
+        ]
+        on_gpu = self._device.type == "cuda"
+        optimizer = torch.optim.AdamW(
+            [group for group in groups if group["params"]],
+            lr=torch.tensor(self._training.rate, device=self._device),
+            fused=on_gpu,
+            foreach=None if on_gpu else False,
+            capturable=on_gpu,
+        )
+        for group in optimizer.param_groups:
+            group["lr"] = torch.tensor(self._training.rate, device=self._device)
+        return optimizer
+
+
+def _recorded(step: Callable[[], None], device: torch.device, pool: Any = None) -> Callable[[], None]:
+    """Record a step as a CUDA graph, without running it; returns what replays it.
+
+    The context manager of torch for this gives all unused memory back first, which takes longer than a short training
+    and makes every other process on the card wait. Here recordings take turns in one pool of memory instead.
+    """
+    graph = torch.cuda.CUDAGraph()
+    stream = torch.cuda.Stream(device)
+    stream.wait_stream(torch.cuda.current_stream(device))
+    torch.cuda.synchronize(device)
+    with torch.cuda.stream(stream):
+        graph.capture_begin(pool=_pool(device)[0] if pool is None else pool)
+        try:
+            step()
+        finally:
+            graph.capture_end()
+    torch.cuda.current_stream(device).wait_stream(stream)
+    return graph.replay
+
+
+@cache
+def _pool(device: torch.device) -> tuple[Any, Callable[[], None]]:
+    """Memory for recordings, and an empty recording that keeps it between others."""
+    pool, number = torch.cuda.graph_pool_handle(), torch.zeros(1, device=device)
+
+    def count() -> None:
+        number.add_(1)
+
+    return pool, _recorded(count, device, pool)
+
+
+def _order(count: int, training: Training, seed: int) -> Tensor:
+    """Which examples each step takes, steps x batch: a new shuffle whenever all have been seen."""
+    generator = torch.Generator().manual_seed(seed)
+    needed = training.steps * training.batch
+    rounds = [torch.randperm(count, generator=generator) for _ in range(math.ceil(needed / count))]
+    return torch.cat(rounds)[:needed].view(training.steps, training.batch)
+
+
+def _autocast(device: torch.device) -> torch.autocast:
+    """Half precision on a GPU; without its cache of casts, which a recorded step would outlive."""
+    return torch.autocast(device.type, torch.bfloat16, enabled=device.type == "cuda", cache_enabled=False)
+
+
+class _seeded:  # noqa: N801 - a context manager, used like a function
+    """Seeds the generators that dropout and augmentation use, and puts those of the CPU back afterwards."""
+
+    def __init__(self, seed: int, device: torch.device) -> None:
+        self._seed, self._device = seed, device
+
+    def __enter__(self) -> None:
+        self._before = torch.get_rng_state()
+        torch.manual_seed(self._seed)
+
+    def __exit__(self, *_: object) -> None:
+        torch.set_rng_state(self._before)

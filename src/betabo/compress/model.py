@@ -1,0 +1,61 @@
+"""Compression in one step, without training."""
+
+from __future__ import annotations
+
+import copy
+from typing import TypeVar
+
+from torch import nn
+
+from betabo.compress.layers import LoSparseLinear, rows_of
+from betabo.compress.plan import CompressionPlan, Group, Ratios
+from betabo.compress.store import CompressedModel, mark_compressed
+from betabo.compress.structure import Structure
+
+Model = TypeVar("Model", bound=nn.Module)
+
+
+def compress_model(
+    model: Model, ranks: Ratios, *, keep: float = 0.1, group: Group = "layer", plan: CompressionPlan | None = None
+) -> Model:
+    """A compressed copy of a model: low rank plus a few rows in each layer, nothing masked, nothing trained.
+
+    The low-rank part of a layer is the best one in the sense of least squares; of what it leaves out, the rows of the
+    largest norm are kept. A layer that would not become smaller stays as it is, as does one of ratio 1.
+
+    Args:
+        model: Any Hugging Face or PyTorch model; it is not changed.
+        ranks: Parameter ratios of the low-rank parts, in (0, 1]: one for all layers, one for each coordinate, or by
+            name of coordinates or layers; what is not named stays as it is.
+        keep: Share of the rows that is kept beside the low-rank part, in [0, 1].
+        group: What a coordinate stands for: each layer, or each block.
+        plan: The plan of the model where it is known; `group` is the plan's then.
+
+    Returns:
+        A model of the same class, with `save_pretrained(folder)`, which `load_compressed` reads, and with its
+        `Structure` as `compression`.
+
+    Raises:
+        ValueError: A ratio or `keep` is out of range, or there is nothing to compress.
+
+    Example:
+        >>> blocks = [nn.Sequential(nn.Linear(64, 64), nn.ReLU()) for _ in range(3)]
+        >>> small = compress_model(nn.Sequential(*blocks), 0.2, keep=0.0)
+        >>> small.compression.parameters
+        2880
+    """
+    if isinstance(model, CompressedModel):
+        raise ValueError(f"this {type(model).__name__} is compressed already; compress the original instead.")
+    if not 0 <= keep <= 1:
+        raise ValueError(f"keep is {keep!r}, expected a share of the rows from 0 to 1.")
+    plan = CompressionPlan.of(model, group) if plan is None else plan
+    ratios = plan.ratios(ranks)
+    made = copy.deepcopy(model)
+    for layer in plan.layers:
+        if layer.stays(ratios[layer.name], keep):
+            continue
+        module = made.get_submodule(layer.name)
+        parts = LoSparseLinear.from_linear(module, ratios[layer.name])
+        parts.keep_largest(rows_of(keep, layer.outputs))
+        made.set_submodule(layer.name, parts.materialise().train(module.training))
+    return mark_compressed(made, Structure.of(made, plan, ratios, keep))

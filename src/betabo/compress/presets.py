@@ -1,0 +1,191 @@
+"""Presets: the paper's compressions, and those whose results come with the package, by name.
+
+The paper states the model, the task, the steps, the batch and the number of coordinates of its experiments. It does not
+state the learning rate, nor the share of rows that is kept; these are ours, as is everything in presets of our own.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from difflib import get_close_matches
+from typing import Literal
+
+from betabo.compress.finetune import Training
+from betabo.compress.plan import Group
+from betabo.compress.pruning import Pruning
+
+IMAGENET_EXAMPLES = 1_281_167
+"""Training examples of ImageNet-1k."""
+
+
+@dataclass(frozen=True)
+class Preset:
+    """One compression with all its settings.
+
+    Attributes:
+        name: Its name in `PRESETS`.
+        description: What it is, in one line.
+        model: Name on the Hugging Face hub, or a local folder.
+        task: Name of the task, see `betabo.compress.tasks`.
+        source: `"paper"`, or `"ours"` for what is run with small models and stored with the package.
+        data: Folder of the examples; None for those that the task names on the hub.
+        group: What a coordinate stands for.
+        training: The training of each trial.
+        pruning: The pruning in it.
+        dense_steps: Training of the model before it is compressed; None for none, or for three epochs if its head is
+            new.
+        max_train: How many training examples are used at most.
+        max_validation: How many validation examples are used at most.
+        trials: Trials of the search, the starting points included.
+        starting_points: Trials before the model of the search is asked.
+        acquisition: Acquisition function.
+        weight: What a size of one costs in errors.
+        note: What has to be known about it.
+    """
+
+    name: str
+    description: str
+    model: str
+    task: str
+    source: Literal["paper", "ours"]
+    data: str | None = None
+    group: Group = "layer"
+    training: Training = field(default_factory=Training)
+    pruning: Pruning = field(default_factory=Pruning)
+    dense_steps: int | None = None
+    max_train: int | None = None
+    max_validation: int | None = None
+    trials: int = 35
+    starting_points: int = 5
+    acquisition: str = "ucb"
+    weight: float = 1.0
+    note: str = ""
+
+
+def preset_by_name(name: str) -> Preset:
+    """The preset with a name.
+
+    Raises:
+        ValueError: There is none; the message lists those with close names.
+    """
+    if name in PRESETS:
+        return PRESETS[name]
+    closest = get_close_matches(name, PRESETS, n=1)
+    hint = f" Did you mean {closest[0]!r}?" if closest else ""
+    raise ValueError(f"preset is {name!r}, expected one of {', '.join(PRESETS)}.{hint}")
+
+
+def _deberta(task: str, note: str = "") -> Preset:
+    return Preset(
+        name=f"deberta-{task}",
+        description=f"DeBERTa-v3 on {task.upper()}, a coordinate a block",
+        model="microsoft/deberta-v3-base",
+        task=task,
+        source="paper",
+        group="block",
+        training=Training(steps=256, batch=100),
+        note=f"12 blocks, pooler and classifier make the paper's 14 coordinates, which is our reading.{note}",
+    )
+
+
+_PAPER = (
+    Preset(
+        name="vit-imagenet",
+        description="ViT on ImageNet-1k, a coordinate a layer",
+        model="google/vit-base-patch16-224",
+        task="imagenet-1k",
+        source="paper",
+        training=Training(steps=-(-IMAGENET_EXAMPLES // 200), batch=200),
+        note="One epoch a trial.",
+    ),
+    Preset(
+        name="bert-squad",
+        description="BERT on SQuAD, a coordinate a layer",
+        model="bert-base-uncased",
+        task="squad",
+        source="paper",
+        training=Training(steps=256, batch=100),
+        note="The paper's text says BERT (large), its table 109M parameters and 72 layers: the base model.",
+    ),
+    Preset(
+        name="gpt2-squad",
+        description="GPT-2 on SQuAD, a coordinate a layer",
+        model="gpt2",
+        task="squad",
+        source="paper",
+        training=Training(steps=512, batch=25),
+    ),
+    _deberta("mnli"),
+    _deberta("rte", " The small training set is seen more than ten times a trial."),
+    _deberta("qnli"),
+    _deberta("mrpc", " 3,668 training examples are seen about seven times a trial."),
+)
+
+_OURS = (
+    Preset(
+        name="vit-cifar10",
+        description="a small ViT on CIFAR-10, a coordinate a layer",
+        model="models/vit-cifar10",
+        task="cifar10",
+        source="ours",
+        data="data/images",
+        training=Training(steps=50, batch=128, rate=5e-4),
+        max_validation=2500,
+        note="The model comes from examples/compression/train_vit.py.",
+    ),
+    Preset(
+        name="minilm-mrpc",
+        description="MiniLM (6 blocks) on MRPC, a coordinate a layer",
+        model="models/minilm",
+        task="mrpc",
+        source="ours",
+        data="data/glue",
+        training=Training(steps=60, batch=32, rate=1e-4),
+        note="The model comes from examples/compression/minilm.py.",
+    ),
+    Preset(
+        name="minilm-rte",
+        description="MiniLM (6 blocks) on RTE, a coordinate a layer",
+        model="models/minilm",
+        task="rte",
+        source="ours",
+        data="data/glue",
+        training=Training(steps=60, batch=32, rate=1e-4),
+        note="The model comes from examples/compression/minilm.py.",
+    ),
+    Preset(
+        name="minilm-squadshifts",
+        description="MiniLM (6 blocks) on SQuADShifts, a coordinate a layer",
+        model="models/minilm",
+        task="squadshifts",
+        source="ours",
+        data="data/squad",
+        training=Training(steps=60, batch=32, rate=1e-4),
+        note="The model comes from examples/compression/minilm.py.",
+    ),
+    Preset(
+        name="gpt2-shakespeare",
+        description="a small GPT-2 on Tiny Shakespeare, a coordinate a layer",
+        model="models/gpt2-shakespeare",
+        task="tinyshakespeare",
+        source="ours",
+        data="data/text",
+        training=Training(steps=50, batch=32, rate=5e-4),
+        note="The model comes from examples/compression/train_gpt2.py.",
+    ),
+    Preset(
+        name="deberta-rte-xsmall",
+        description="DeBERTa-v3-xsmall on RTE, a coordinate a block",
+        model="models/deberta-v3-xsmall",
+        task="rte",
+        source="ours",
+        data="data/glue",
+        group="block",
+        training=Training(steps=50, batch=32, rate=1e-4),
+        dense_steps=500,
+        note="The model comes from examples/compression/deberta_from_onnx.py: weights from int8 values.",
+    ),
+)
+
+PRESETS: dict[str, Preset] = {preset.name: preset for preset in (*_PAPER, *_OURS)}
+"""All presets by name."""

@@ -1,0 +1,238 @@
+"""Compression as an optimization problem: ratios in, size and error out."""
+
+from __future__ import annotations
+
+import copy
+import time
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import torch
+from numpy.typing import ArrayLike
+from torch import nn
+
+from betabo.compress.counting import count_flops, count_parameters, layer_tokens
+from betabo.compress.finetune import Training, evaluate, finetune
+from betabo.compress.layers import Factors, LoSparseLinear, weight_of
+from betabo.compress.plan import CompressionPlan, Group, Ratios
+from betabo.compress.pruning import Pruning
+from betabo.compress.store import mark_compressed
+from betabo.compress.structure import Structure
+from betabo.space import Float, Space
+
+if TYPE_CHECKING:
+    from betabo.compress.tasks import Split, Task, TaskData
+
+
+@dataclass(frozen=True)
+class Evaluation:
+    """What came of one compression.
+
+    Attributes:
+        objective: weight x size + error.
+        size: Parameters of the compressed layers, as a share of what they were.
+        error: One minus the task's main metric on the validation examples.
+        parameters: Parameters of the whole model.
+        flops: Floating-point operations of one example, see `count_flops`.
+        metrics: All metrics on the validation examples.
+        seconds: Time of the evaluation.
+    """
+
+    objective: float
+    size: float
+    error: float
+    parameters: int
+    flops: int
+    metrics: dict[str, float]
+    seconds: float
+
+    def to_json(self) -> dict[str, Any]:
+        """As plain JSON types."""
+        return asdict(self)
+
+
+class CompressionProblem:
+    """How small can a model be, and how good does it stay?
+
+    A point is a vector of ratios: for each linear layer, or each block, the share of its parameters that its low-rank
+    part may have. To evaluate one, the layers are split at the ranks that follow, the model is trained for a short
+    while as rows of the remainders are pruned, and it is materialised and judged on the validation examples. Every
+    evaluation has the same seed unless it is given another, so that points are compared on the same order of examples.
+
+    Args:
+        model: A trained model; it is not changed.
+        task: What it does.
+        data: The examples.
+        group: What a coordinate stands for, see `CompressionPlan.of`.
+        bounds: Lowest and highest ratio.
+        weight: What a size of one costs in errors.
+        training: How a compressed model is trained.
+        pruning: How its rows are pruned.
+        device: Where to compute; None for a GPU if there is one.
+        seed: Seed of the trainings.
+
+    Example:
+        >>> problem = CompressionProblem(model, task, data)  # doctest: +SKIP
+        >>> betabo.minimize(problem, problem.bounds, budget=35)  # doctest: +SKIP
+    """
+
+    def __init__(
+        self,
+        model: nn.Module,
+        task: Task,
+        data: TaskData,
+        *,
+        group: Group = "layer",
+        bounds: tuple[float, float] = (0.05, 0.95),
+        weight: float = 1.0,
+        training: Training | None = None,
+        pruning: Pruning | None = None,
+        device: torch.device | str | None = None,
+        seed: int = 0,
+    ) -> None:
+        low, high = bounds
+        if not 0 < low < high <= 1:
+            raise ValueError(f"bounds is {bounds!r}, expected two ratios with 0 < low < high <= 1.")
+        if not (weight >= 0 and np.isfinite(weight)):
+            raise ValueError(f"weight is {weight!r}, expected a finite number of at least 0.")
+        if device is None:
+            device = "cuda" if torch.cuda.is_available() else "cpu"
+        self.device = torch.device(device)
+        self.model = copy.deepcopy(model).to(self.device).eval()
+        self.task, self.data = task, data
+        self.plan = CompressionPlan.of(self.model, group)
+        self.weight, self.seed = weight, seed
+        self.training = Training() if training is None else training
+        self.pruning = Pruning() if pruning is None else pruning
+        self._low, self._high = float(low), float(high)
+        self._train = data.train.to(self.device)
+        self._validation = data.validation.to(self.device)
+
+    @property
+    def dimension(self) -> int:
+        """Number of coordinates."""
+        return self.plan.dimension
+
+    @property
+    def bounds(self) -> list[tuple[float, float]]:
+        """Lowest and highest ratio of each coordinate, for `betabo.minimize`."""
+        return [(self._low, self._high)] * self.dimension
+
+    @property
+    def space(self) -> Space:
+        """The coordinates by name."""
+        return Space({name: Float(self._low, self._high) for name in self.plan.coordinates})
+
+    @cached_property
+    def original(self) -> Evaluation:
+        """The model as it came: size one, its own error, no training."""
+        start = time.perf_counter()
+        metrics = self.judge(self.model, self._validation)
+        return self._evaluation(1.0, count_parameters(self.model), self._flops, metrics, start)
+
+    def __call__(self, x: ArrayLike) -> float:
+        """The objective at a vector of ratios."""
+        return self.evaluate(np.asarray(x, dtype=float).tolist()).objective
+
+    def evaluate(self, ratios: Ratios, seed: int | None = None) -> Evaluation:
+        """Compress, train and judge.
+
+        Args:
+            ratios: See `CompressionPlan.ratios`.
+            seed: Seed of the training, by default that of the problem.
+
+        Raises:
+            DivergedError: The training diverged.
+        """
+        return self.compress(ratios, seed)[1]
+
+    def compress(self, ratios: Ratios, seed: int | None = None) -> tuple[nn.Module, Evaluation]:
+        """As `evaluate`, and also the model: materialised, with `save_pretrained`."""
+        start = time.perf_counter()
+        chosen = self.plan.ratios(ratios)
+        model = self._split(chosen)
+        finetune(
+            model,
+            self.task,
+            self._train,
+            self.training,
+            self.pruning,
+            seed=self.seed if seed is None else seed,
+            device=self.device,
+        )
+        for name, module in list(model.named_modules()):
+            if isinstance(module, LoSparseLinear):
+                model.set_submodule(name, module.materialise())
+        model.eval()
+        metrics = self.judge(model, self._validation)
+        structure = Structure.of(model, self.plan, chosen, self.pruning.keep, metrics)
+        others = count_parameters(self.model) - self.plan.parameters
+        flops = self._flops - sum(
+            2 * self._tokens[name] * (layer.outputs * layer.inputs + layer.bias * layer.outputs - layer.parameters)
+            for name, layer in structure.layers.items()
+        )
+        evaluation = self._evaluation(
+            structure.parameters / self.plan.parameters, others + structure.parameters, flops, metrics, start
+        )
+        return mark_compressed(model, structure), evaluation
+
+    def judge(self, model: nn.Module, split: Split | None = None) -> dict[str, float]:
+        """The metrics of a model on a split, by default on the test examples.
+
+        Raises:
+            ValueError: There are no test examples.
+        """
+        split = self.data.test if split is None else split
+        if split is None:
+            raise ValueError("the data has no test examples; give it some, or give a split.")
+        return evaluate(model, self.task, split, device=self.device)
+
+    def _evaluation(
+        self, size: float, parameters: int, flops: int, metrics: dict[str, float], start: float
+    ) -> Evaluation:
+        error = 1 - metrics[self.task.metric]
+        return Evaluation(
+            objective=self.weight * size + error,
+            size=size,
+            error=error,
+            parameters=parameters,
+            flops=flops,
+            metrics=metrics,
+            seconds=time.perf_counter() - start,
+        )
+
+    def _split(self, ratios: dict[str, float]) -> nn.Module:
+        """A copy of the model with its layers in two parts."""
+        model = copy.deepcopy(self.model)
+        for layer in self.plan.layers:
+            ratio = ratios[layer.name]
+            if not layer.stays(ratio, self.pruning.keep):
+                module = LoSparseLinear.from_linear(model.get_submodule(layer.name), ratio, self._factors[layer.name])
+                model.set_submodule(layer.name, module)
+        return model
+
+    @cached_property
+    def _factors(self) -> dict[str, Factors]:
+        """The decomposition of each layer, which is the same for every point."""
+        return {layer.name: Factors.of(weight_of(self.model.get_submodule(layer.name))) for layer in self.plan.layers}
+
+    @cached_property
+    def _example(self) -> dict[str, torch.Tensor]:
+        return self.task.example(self.data)
+
+    @cached_property
+    def _flops(self) -> int:
+        return count_flops(self.model, self._example)
+
+    @cached_property
+    def _tokens(self) -> dict[str, int]:
+        return layer_tokens(self.model, self.plan, self._example)
+
+
+def uniform_levels(count: int, bounds: tuple[float, float] = (0.05, 0.95)) -> Sequence[float]:
+    """Ratios at equal distances from the lowest to the highest, to be given to all layers alike."""
+    levels: list[float] = np.linspace(*bounds, count).tolist()
+    return levels

@@ -1,0 +1,164 @@
+r"""Pruning the rows of $S$ while a model is trained.
+
+The sensitivity of an entry is $|S_{ij} \, \partial \mathrm{loss} / \partial S_{ij}|$, and that of a row the mean of its
+entries. It is averaged over the steps since the last look, smoothed over the looks, and the rows of the lowest scores
+are set to zero. They are not frozen: their gradients go on, and a row may come back until the last steps.
+
+The share of rows that is kept falls from one to its final value $p$ on a cubic schedule,
+
+$$ p(t) = p + (1 - p) \left(1 - \frac{t - t_0}{T - t_0 - t_1}\right)^3, $$
+
+with nothing pruned in the first $t_0$ steps and the final share throughout the last $t_1$.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal, TypeAlias, get_args
+
+import torch
+from torch import Tensor
+
+from betabo.compress.layers import LoSparseLinear, rows_of
+
+Scope: TypeAlias = Literal["layer", "global"]
+SCOPES: tuple[Scope, ...] = get_args(Scope)
+
+
+@dataclass(frozen=True)
+class Pruning:
+    """How rows are pruned.
+
+    Args:
+        keep: Share of the rows that is kept in the end, from 0 to 1.
+        start: Share of the steps before pruning begins.
+        end: Share of the steps at the end with the final share.
+        interval: Steps between two looks; in the last steps every one is a look.
+        smoothing: Weight of the past in the scores.
+        scope: `"layer"` to keep the same share in every layer, so that the size follows from the ranks alone, or
+            `"global"` to let the rows of all layers compete, as in the original method.
+    """
+
+    keep: float = 0.1
+    start: float = 0.1
+    end: float = 0.2
+    interval: int = 10
+    smoothing: float = 0.85
+    scope: Scope = "layer"
+
+    def __post_init__(self) -> None:
+        for name in ("keep", "start", "end", "smoothing"):
+            value = getattr(self, name)
+            if not 0 <= value <= 1:
+                raise ValueError(f"{name} is {value!r}, expected a share from 0 to 1.")
+        if self.start + self.end > 1:
+            raise ValueError(f"start and end are {self.start} and {self.end}, expected at most 1 together.")
+        if self.interval < 1:
+            raise ValueError(f"interval is {self.interval!r}, expected at least one step.")
+        if self.scope not in SCOPES:
+            raise ValueError(f"scope is {self.scope!r}, expected one of {', '.join(map(repr, SCOPES))}.")
+
+    def share(self, step: int, steps: int) -> float:
+        """Share of the rows that is kept after `step` of `steps` steps."""
+        begin, length = self.start * steps, (1 - self.start - self.end) * steps
+        if step >= begin + length:
+            return self.keep
+        if step < begin:
+            return 1.0
+        return self.keep + (1 - self.keep) * (1 - (step - begin) / length) ** 3
+
+    def looks(self, step: int, steps: int) -> bool:
+        """Whether the masks are renewed after `step` of `steps` steps."""
+        return step % self.interval == 0 or step >= (1 - self.end) * steps
+
+
+class RowPruner:
+    """Scores and masks of the rows of all layers.
+
+    `observe` is called after each step of the optimizer and does the same work on the device each time, so that it can
+    be recorded with the step. `renew` is called where `Pruning.looks` says so, `finish` once at the end.
+
+    Args:
+        layers: The layers.
+        settings: How to prune.
+        steps: Number of steps of the training.
+    """
+
+    def __init__(self, layers: Sequence[LoSparseLinear], settings: Pruning, steps: int) -> None:
+        self.settings, self.steps = settings, steps
+        self._families = [_Family(same) for same in _by_outputs(layers)]
+
+    @torch.no_grad()
+    def observe(self) -> None:
+        """Add the sensitivities of a step, and zero the rows that are pruned."""
+        for family in self._families:
+            family.observe()
+
+    @torch.no_grad()
+    def renew(self, step: int) -> None:
+        """Choose the rows that are kept after `step` steps."""
+        share = self.settings.share(step, self.steps)
+        for family in self._families:
+            family.smooth(self.settings.smoothing)
+        if self.settings.scope == "layer":
+            for family in self._families:
+                family.keep_best(rows_of(share, family.outputs))
+        else:
+            scores = torch.cat([family.score.flatten() for family in self._families])
+            kept = _best(scores, rows_of(share, len(scores)))
+            for family, part in zip(
+                self._families, kept.split([family.score.numel() for family in self._families]), strict=True
+            ):
+                family.mask.copy_(part.view_as(family.mask))
+
+    @torch.no_grad()
+    def finish(self) -> None:
+        """Write the masks into the layers and zero what is pruned."""
+        for family in self._families:
+            family.finish()
+
+
+class _Family:
+    """The layers with the same number of outputs, whose scores and masks are rows of one matrix."""
+
+    def __init__(self, layers: Sequence[LoSparseLinear]) -> None:
+        self.layers = layers
+        self.outputs = len(layers[0].sparse)
+        like = layers[0].sparse
+        self.window = torch.zeros(len(layers), self.outputs, device=like.device)
+        self.count = torch.zeros((), device=like.device)
+        self.score = torch.zeros_like(self.window)
+        self.mask = torch.ones_like(self.window)
+
+    def observe(self) -> None:
+        for layer, window, mask in zip(self.layers, self.window, self.mask, strict=True):
+            if layer.sparse.grad is not None:
+                window += (layer.sparse * layer.sparse.grad).abs_().mean(1)
+            layer.sparse.mul_(mask.unsqueeze(-1))
+        self.count += 1
+
+    def smooth(self, past: float) -> None:
+        self.score.mul_(past).add_(self.window / self.count.clamp(min=1), alpha=1 - past)
+        self.window.zero_()
+        self.count.zero_()
+
+    def keep_best(self, rows: int) -> None:
+        self.mask.copy_(_best(self.score, rows))
+
+    def finish(self) -> None:
+        for layer, mask in zip(self.layers, self.mask, strict=True):
+            layer.kept.copy_(mask.bool())
+            layer.sparse.mul_(mask.unsqueeze(-1))
+
+
+def _best(scores: Tensor, count: int) -> Tensor:
+    """Ones at the `count` largest of the last dimension, zeros elsewhere."""
+    return torch.zeros_like(scores).scatter_(-1, scores.topk(count, dim=-1).indices, 1.0)
+
+
+def _by_outputs(layers: Sequence[LoSparseLinear]) -> list[list[LoSparseLinear]]:
+    found: dict[int, list[LoSparseLinear]] = {}
+    for layer in layers:
+        found.setdefault(len(layer.sparse), []).append(layer)
+    return list(found.values())

@@ -1,0 +1,29 @@
+"""Names and colours of ways to search for a compressed model: kernels and what they are compared with."""
+
+from __future__ import annotations
+
+from betabo.plots.kernel_looks import kernel_colour, kernel_name
+from betabo.plots.style import GREY, PURPLE, SKY
+
+_NAMES = {
+    "original": "Original",
+    "uniform": "One ratio for all",
+    "random": "Random search",
+    "beta-paper": "Beta (paper)",
+    "beta-matern": "Beta-Matérn",
+    "default": "Beta-Matérn, log EI",
+}
+_COLOURS = {"random": GREY, "uniform": PURPLE, "default": SKY}
+
+METHODS = ("original", "uniform", "random", "rbf", "matern", "beta-paper", "beta-matern", "default")
+"""The order in which tables and figures show them. `"default"` is betabo as it comes."""
+
+
+def method_name(method: str) -> str:
+    """The name of a method in figures and tables."""
+    return _NAMES.get(method) or kernel_name(method)
+
+
+def method_colour(method: str) -> str:
+    """The colour of a method, that of its kernel where it has one."""
+    return _COLOURS.get(method) or kernel_colour(method)

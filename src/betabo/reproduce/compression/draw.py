@@ -1,0 +1,128 @@
+"""Draw the stored searches of a folder and compare them with what the paper says."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from importlib.resources import as_file, files
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+from pandas import DataFrame
+
+from betabo.compress.results import (
+    SEARCH,
+    StoredSearches,
+    best_points,
+    comparable,
+    mean_progress,
+    read_stored,
+)
+from betabo.plots.compression import draw_acquisition_objectives, draw_objectives
+from betabo.plots.ratios import draw_ratio_densities, draw_ratio_maps
+from betabo.reproduce.compression.claims import judge
+from betabo.reproduce.compression.ratios import ITERATIONS, best_layers, densities, describe
+from betabo.reproduce.compression.tables import DEFAULT, KERNELS, acquisition_means, differences, markdown, summarize
+from betabo.reproduce.entry import Context, Scale, Summary
+
+MAIN = ("ucb", "")
+"""Acquisition functions of the main comparison: that of the paper, and none for methods without a model."""
+
+
+def estimate(scale: Scale) -> float:  # noqa: ARG001  # every scale draws the same searches
+    """Seconds on two cores."""
+    return 60.0
+
+
+def run(context: Context) -> Summary:
+    """Draw the searches that come with the package."""
+    with as_file(files("betabo.reproduce.compression")) as folder:
+        return draw(context, folder)
+
+
+def draw(context: Context, folder: str | Path) -> Summary:
+    """Draw the searches of a folder, write all tables, and judge the claims.
+
+    Args:
+        context: Where the files go.
+        folder: Stored searches, see `betabo.compress.results`.
+    """
+    stored = read_stored(folder)
+    stored = replace(stored, searches=_name_default(stored.searches), finals=_name_default(stored.finals))
+    searches = comparable(stored.searches)
+    main = searches[searches["acquisition"].isin(MAIN)]
+    all_ends, curves = best_points(searches), mean_progress(searches)
+    ends = all_ends[all_ends["acquisition"].isin(MAIN)].reset_index(drop=True)
+    summary, gaps, acquisitions = summarize(ends, stored.finals), differences(ends), acquisition_means(all_ends)
+    layers = pd.concat([describe(part, stored.experiments[str(e)]) for e, part in ends.groupby("experiment")])
+    context.save_table("summary", summary)
+    context.save_table("differences", gaps)
+    context.save_table("curves", curves)
+    context.save_table("acquisitions", acquisitions)
+    context.save_table("strategies", layers)
+    context.save_text("table.md", markdown(stored, summary, gaps, layers, acquisitions))
+    _draw_objectives(context, stored, curves, summary)
+    _draw_acquisitions(context, stored, curves, acquisitions)
+    _draw_ratios(context, stored, main, ends)
+    left_out = len(stored.searches[list(SEARCH)].drop_duplicates()) - len(searches[list(SEARCH)].drop_duplicates())
+    return Summary(judge(summary, gaps, layers, acquisitions), _figures(summary) | {"unfinished searches": left_out})
+
+
+def _name_default(table: DataFrame) -> DataFrame:
+    """The table with Beta-Matern and log EI as a method of its own."""
+    default = (table["method"] == "beta-matern") & (table["acquisition"] == "log_ei")
+    return table.assign(
+        method=table["method"].mask(default, DEFAULT), acquisition=table["acquisition"].mask(default, "")
+    )
+
+
+def _draw_objectives(context: Context, stored: StoredSearches, curves: DataFrame, summary: DataFrame) -> None:
+    main = curves[curves["acquisition"].isin(MAIN)]
+    uniform = summary[summary["method"] == "uniform"]
+    levels = dict(zip(uniform["experiment"], uniform["objective"], strict=True))
+    titles = {name: e.title for name, e in stored.experiments.items() if name in set(main["experiment"])}
+    context.save_figure("objectives", draw_objectives(main, levels, titles))
+    for name, title in titles.items():
+        context.save_figure(f"objective-{name}", draw_objectives(main, levels, {name: title}))
+
+
+def _draw_acquisitions(context: Context, stored: StoredSearches, curves: DataFrame, acquisitions: DataFrame) -> None:
+    compared = set(acquisitions["experiment"])
+    if compared:
+        titles = {name: e.title for name, e in stored.experiments.items() if name in compared}
+        shown = curves[curves["experiment"].isin(compared) & curves["method"].isin(KERNELS)]
+        several = shown.groupby(["experiment", "method"])["acquisition"].transform("nunique") > 1
+        context.save_figure("acquisitions", draw_acquisition_objectives(shown[several], titles))
+
+
+def _draw_ratios(context: Context, stored: StoredSearches, main: DataFrame, ends: DataFrame) -> None:
+    kernels = ends[ends["method"].isin(KERNELS)]
+    curves, maps = [], []
+    for name in context.track([e for e in stored.experiments if e in set(kernels["experiment"])], "ratios"):
+        experiment = stored.experiments[name]
+        steps, best = main[main["experiment"] == name], kernels[kernels["experiment"] == name]
+        estimates = densities(steps, best, experiment, KERNELS, ITERATIONS)
+        seeds = int(estimates["seeds"].max())
+        title = f"{experiment.title}: ratios of {experiment.dimension} coordinates, {seeds} seeds together"
+        context.save_figure(f"densities-{name}", draw_ratio_densities(estimates, title))
+        layers = best_layers(best, experiment, KERNELS)
+        title = f"{experiment.title}: ratio of each layer in hundredths, best seed of each kernel"
+        context.save_figure(f"ratios-{name}", draw_ratio_maps(layers, experiment.bounds, title))
+        curves.append(estimates.assign(experiment=name))
+        maps.append(layers)
+    if curves:
+        context.save_table("densities", pd.concat(curves, ignore_index=True))
+        context.save_table("ratios", pd.concat(maps, ignore_index=True))
+
+
+def _figures(summary: DataFrame) -> dict[str, Any]:
+    """The main numbers as JSON takes them."""
+    names = ["objective", "objective_error", "size", "flops"]
+    return {
+        str(experiment): {
+            row["method"]: {"seeds": int(row["seeds"])}
+            | {name: None if pd.isna(row[name]) else round(float(row[name]), 4) for name in names}
+            for _, row in part.iterrows()
+        }
+        for experiment, part in summary.groupby("experiment")
+    }

@@ -1,0 +1,213 @@
+"""What the searches found: means over the seeds, and differences between methods seed by seed."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from itertools import product
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+from pandas import DataFrame
+
+from betabo.compress.results import SEARCH, Experiment, StoredSearches
+from betabo.plots.curves import ACQUISITION_NAMES
+from betabo.plots.method_looks import METHODS, method_name
+from betabo.reproduce.files import markdown_table
+
+KERNELS = ("rbf", "matern", "beta-paper", "beta-matern")
+DEFAULT = "default"
+"""betabo as it comes, Beta-Matern with log EI. All kernels are compared with one acquisition function, UCB."""
+
+MODELS = (*KERNELS, DEFAULT)
+PAIRS = (
+    *product(("beta-paper", "beta-matern", DEFAULT), ("matern", "rbf")),
+    *product(("beta-matern", DEFAULT), ("beta-paper",)),
+    (DEFAULT, "beta-matern"),
+    *product(MODELS, ("random", "uniform")),
+)
+"""Methods that are compared, the first with the second."""
+
+QUANTITIES = ("objective", "size", "error")
+FEWEST = 3
+"""Seeds below which a difference has no interval."""
+
+_RESAMPLES = 10_000
+
+
+def summarize(ends: DataFrame, finals: DataFrame) -> DataFrame:
+    """Means over the seeds.
+
+    Args:
+        ends: The best points of the searches, one search a method and seed.
+        finals: The same, measured on the test data; rows of other searches are left out, those of the original not.
+
+    Returns:
+        One row an experiment and method: `seeds`, and for each quantity its mean and, as `NAME_error`, its standard
+        error: `objective`, `size`, `error`, `flops`, `parameters`, `latency_cpu`, `latency_gpu`, `test_*`.
+    """
+    tests = [column for column in finals.columns if column.startswith("test_")]
+    measured = ["parameters", "latency_cpu", "latency_gpu", *tests]
+    table = ends[[*SEARCH, *QUANTITIES, "flops"]].merge(finals[[*SEARCH, *measured]], how="left", on=list(SEARCH))
+    original = finals.loc[finals["method"] == "original", [*SEARCH, "size", "flops", *measured]]
+    if len(original):
+        table = pd.concat([table, original], ignore_index=True)
+    columns = [*QUANTITIES, "flops", *measured]
+    groups = table.groupby(["experiment", "method"])
+    errors = groups[columns].sem().add_suffix("_error")
+    found = groups[columns].mean().join(errors).assign(seeds=groups.size()).reset_index()
+    found = found[["experiment", "method", "seeds", *(name for c in columns for name in (c, f"{c}_error"))]]
+    place = found["method"].map({method: place for place, method in enumerate(METHODS)})
+    return found.assign(place=place).sort_values(["experiment", "place"], ignore_index=True).drop(columns="place")
+
+
+def differences(ends: DataFrame) -> DataFrame:
+    """Differences between methods, seed by seed.
+
+    Of two methods the same seed has the same starting points. A method with a single run is compared with every seed.
+
+    Returns:
+        One row an experiment, pair and quantity: `experiment`, `first`, `second`, `quantity`, `difference` (mean of
+        first less second, so negative where the first is better), `low` and `high` (95 % bootstrap interval over seeds,
+        NaN for fewer than three), `wins` (seeds where the first is lower), `seeds`.
+    """
+    rows: list[dict[str, Any]] = []
+    for experiment, part in ends.groupby("experiment"):
+        for (first, second), quantity in product(PAIRS, QUANTITIES):
+            one, other = (part[part["method"] == m].set_index("seed")[quantity] for m in (first, second))
+            if one.empty or other.empty:
+                continue
+            gaps = (one - (other.iloc[0] if len(other) == 1 else other)).dropna().to_numpy()
+            if not len(gaps):
+                continue
+            low, high = bootstrap_interval(gaps)
+            names = {"experiment": experiment, "first": first, "second": second, "quantity": quantity}
+            found = {"difference": gaps.mean(), "low": low, "high": high, "wins": int((gaps < 0).sum())}
+            rows.append(names | found | {"seeds": len(gaps)})
+    columns = ["experiment", "first", "second", "quantity", "difference", "low", "high", "wins", "seeds"]
+    return pd.DataFrame(rows, columns=columns)
+
+
+def bootstrap_interval(values: npt.NDArray[np.float64]) -> tuple[float, float]:
+    """The middle 95 % of the means of resampled values; NaN for fewer than three.
+
+    With so few seeds it is too narrow: of three, it is about their range.
+    """
+    if len(values) < FEWEST:
+        return float("nan"), float("nan")
+    chosen = np.random.default_rng(0).integers(len(values), size=(_RESAMPLES, len(values)))
+    low, high = np.quantile(values[chosen].mean(axis=1), [0.025, 0.975])
+    return float(low), float(high)
+
+
+def acquisition_means(ends: DataFrame) -> DataFrame:
+    """Mean objective at the end of each kernel with each acquisition function.
+
+    Returns:
+        `experiment`, `method`, `acquisition`, `mean`, `standard_error`, `seeds`, of the experiments with at least two
+        acquisition functions.
+    """
+    kernels = ends[ends["method"].isin(KERNELS)]
+    several = kernels.groupby("experiment")["acquisition"].transform("nunique") > 1
+    groups = kernels[several].groupby(["experiment", "method", "acquisition"])["objective"]
+    return groups.agg(mean="mean", standard_error="sem", seeds="count").reset_index()
+
+
+def markdown(
+    stored: StoredSearches, summary: DataFrame, gaps: DataFrame, layers: DataFrame, acquisitions: DataFrame
+) -> str:
+    """All tables for people, experiment by experiment."""
+    parts = [
+        "Means ± standard errors over seeds. The objective is on validation data, at the best point of a search; the "
+        "metrics of the table are on test data. Size is that of the compressed layers; FLOPs are those of an example.\n"
+    ]
+    for name, experiment in stored.experiments.items():
+        here = [table[table["experiment"] == name] for table in (summary, gaps, layers, acquisitions)]
+        if here[0].empty:
+            continue
+        parts += [f"## {experiment.title}\n", _facts(experiment), _means(here[0], experiment.metric)]
+        if len(here[1]):
+            parts += ["Differences, seed by seed, with 95 % bootstrap intervals:\n", _gaps(here[1])]
+        parts += ["Ratios at the best points:\n", _layers(here[2])]
+        if len(here[3]):
+            parts += ["Objective by acquisition function:\n", _acquisitions(here[3])]
+    return "\n".join(parts)
+
+
+def show(value: float, error: float = float("nan"), digits: int = 3) -> str:
+    """A number with its standard error, a dash for NaN."""
+    if pd.isna(value):
+        return "-"
+    return f"{value:.{digits}f}" + ("" if pd.isna(error) else f" ± {error:.{digits}f}")
+
+
+def _facts(experiment: Experiment) -> str:
+    parts = [f"{experiment.dimension} coordinates"]
+    for key, value in experiment.facts.items():
+        values = value if isinstance(value, dict) else {"": value}
+        if key != "command" and all(isinstance(v, str | int | float) for v in values.values()):
+            parts.append(f"{key}: " + ", ".join(f"{k} {_plain(v)}".strip() for k, v in values.items()))
+    command = experiment.facts.get("command")
+    return "; ".join(parts) + "\n" + (f"\n`{command}`\n" if command else "")
+
+
+def _plain(value: str | float) -> str:
+    return f"{value:.4g}" if isinstance(value, float) else str(value)
+
+
+def _means(summary: DataFrame, metric: str) -> str:
+    tests = [c for c in summary.columns if c.startswith("test_") and not c.endswith("_error")]
+    tests = [c for c in sorted(tests, key=lambda c: c != f"test_{metric}") if summary[c].notna().any()]
+    latencies = [c for c in ("latency_cpu", "latency_gpu") if summary[c].notna().any()]
+    header = ["", "seeds", "objective", "size left", "FLOPs saved, %"]
+    header += [c.removeprefix("test_").replace("_", " ") for c in tests]
+    header += [f"{c.removeprefix('latency_').upper()} latency, ms" for c in latencies]
+    rows = []
+    for _, row in summary.iterrows():
+        cells = [method_name(row["method"]), str(row["seeds"])]
+        cells += [show(row[name], row[f"{name}_error"]) for name in ("objective", "size")]
+        cells.append(show(100 * (1 - row["flops"]), digits=1))
+        cells += [show(row[c], row[f"{c}_error"], 3 if abs(row[c]) < 2 else 1) for c in tests]
+        cells += [show(1000 * row[c], digits=2) for c in latencies]
+        rows.append(cells)
+    return markdown_table(header, rows)
+
+
+def _gaps(gaps: DataFrame) -> str:
+    wide = {key: part.set_index("quantity") for key, part in gaps.groupby(["first", "second"], sort=False)}
+    rows = []
+    for (first, second), part in wide.items():
+        cells = [f"{method_name(first)} less {method_name(second)}"]
+        cells += [show_difference(part.loc[quantity]) for quantity in QUANTITIES]
+        rows.append([*cells, f"{part.loc['objective', 'wins']} of {part.loc['objective', 'seeds']}"])
+    return markdown_table(["", *QUANTITIES, "seeds where the objective is lower"], rows)
+
+
+def show_difference(row: Mapping[str, float]) -> str:
+    """A difference with its interval."""
+    interval = "" if pd.isna(row["low"]) else f" [{row['low']:+.3f}, {row['high']:+.3f}]"
+    return f"{row['difference']:+.3f}{interval}"
+
+
+def _layers(layers: DataFrame) -> str:
+    names = ["mean ratio", "near a bound", "near the lower bound", "above the middle"]
+    means = layers.groupby("method")[names].mean()
+    rows = [
+        [method_name(method), f"{means.loc[method, names[0]]:.2f}", *(f"{means.loc[method, n]:.0%}" for n in names[1:])]
+        for method in METHODS
+        if method in means.index
+    ]
+    return markdown_table(["", *names], rows)
+
+
+def _acquisitions(means: DataFrame) -> str:
+    cells = means.set_index(["acquisition", "method"])
+    kernels = [kernel for kernel in KERNELS if kernel in set(means["method"])]
+    rows = []
+    for acquisition, name in ACQUISITION_NAMES.items():
+        keys = [(acquisition, kernel) for kernel in kernels]
+        if any(key in cells.index for key in keys):
+            found = [cells.loc[key] if key in cells.index else None for key in keys]
+            rows.append([name, *("-" if c is None else show(c["mean"], c["standard_error"]) for c in found)])
+    return markdown_table(["", *map(method_name, kernels)], rows)

@@ -1,0 +1,213 @@
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from torch import Tensor, nn
+
+from betabo.compress import counting
+from betabo.compress.counting import (
+    Comparison,
+    Latency,
+    Sizes,
+    compare,
+    count_flops,
+    count_parameters,
+    layer_tokens,
+    measure_latency,
+)
+from betabo.compress.layers import CompactLinear, LoSparseLinear
+from betabo.compress.model import compress_model
+from betabo.compress.plan import CompressionPlan
+
+ARCHITECTURES = ["tiny_vit", "tiny_bert", "tiny_gpt2", "tiny_deberta"]
+
+
+class _OfOne(nn.Module):
+    """One layer, with a named argument."""
+
+    def __init__(self, layer: nn.Module) -> None:
+        super().__init__()
+        self.layer = layer
+
+    def forward(self, x: Tensor) -> Tensor:
+        output: Tensor = self.layer(x)
+        return output
+
+
+def example_of(model: Any, batch: int = 2, length: int = 6) -> dict[str, Tensor]:
+    config = model.config
+    if hasattr(config, "image_size"):
+        return {"pixel_values": torch.randn(batch, config.num_channels, config.image_size, config.image_size)}
+    ids = torch.randint(1, config.vocab_size, (batch, length))
+    return {"input_ids": ids, "attention_mask": torch.ones_like(ids)}
+
+
+def _conv1d(outputs: int, inputs: int) -> nn.Module:
+    from transformers.pytorch_utils import Conv1D
+
+    return Conv1D(outputs, inputs)
+
+
+@pytest.mark.parametrize(
+    ("make", "multiplications"),
+    [
+        pytest.param(lambda: nn.Linear(12, 8), 12 * 8, id="linear"),
+        pytest.param(lambda: nn.Linear(12, 8, bias=False), 12 * 8, id="no-bias"),
+        pytest.param(lambda: _conv1d(8, 12), 12 * 8, id="conv1d"),
+        # ratio 0.5 of 96 weights at 20 a rank: rank 3
+        pytest.param(lambda: LoSparseLinear.from_linear(nn.Linear(12, 8), 0.5), 3 * 20 + 96, id="losparse"),
+        pytest.param(lambda: CompactLinear(12, 8, 2, 3), 2 * 20 + 3 * 12, id="compact"),
+        pytest.param(lambda: CompactLinear(12, 8, 2, 0), 2 * 20, id="compact-no-rows"),
+    ],
+)
+def test_flops_of_a_layer_are_two_for_each_weight_and_vector(
+    make: Callable[[], nn.Module], multiplications: int
+) -> None:
+    assert count_flops(_OfOne(make()), {"x": torch.randn(5, 7, 12)}) == 2 * 35 * multiplications
+
+
+def test_flops_of_gpt2_include_attention(tiny_gpt2: Any) -> None:
+    width, blocks, words, length = 32, tiny_gpt2.config.n_layer, tiny_gpt2.config.vocab_size, 6
+    linears = length * (3 + 1 + 4 + 4) * width * width
+    attention = 2 * length * length * width
+    expected = 2 * (blocks * (linears + attention) + length * width * words)
+    assert count_flops(tiny_gpt2, example_of(tiny_gpt2, batch=1, length=length)) == expected
+
+
+def test_flops_of_an_encoder_of_pytorch_are_not_lost_in_its_fused_kernel() -> None:
+    layer = nn.TransformerEncoderLayer(16, 2, 24, batch_first=True)
+    length, products = 5, 4 * 16 * 16 + 2 * 16 * 24
+    expected = 2 * (length * products + 2 * length * length * 16)
+    assert count_flops(layer.eval(), {"src": torch.randn(1, length, 16)}) == expected
+    assert torch.backends.mha.get_fastpath_enabled()
+
+
+@pytest.mark.parametrize("architecture", ARCHITECTURES)
+@pytest.mark.parametrize("keep", [0.0, 0.2])
+def test_flops_after_compression_follow_from_one_pass_before(
+    architecture: str, keep: float, request: pytest.FixtureRequest
+) -> None:
+    model = request.getfixturevalue(architecture)
+    plan = CompressionPlan.of(model)
+    example = example_of(model)
+    tokens = layer_tokens(model, plan, example)
+    ratios = np.linspace(0.05, 0.95, plan.dimension)
+
+    full = sum(2 * tokens[layer.name] * layer.outputs * layer.inputs for layer in plan.layers)
+    predicted = count_flops(model, example) - full + plan.flops(ratios, keep, tokens)
+
+    assert count_flops(compress_model(model, ratios, keep=keep), example) == predicted
+
+
+def test_tokens_are_the_vectors_through_each_layer(tiny_vit: Any, tiny_bert: Any) -> None:
+    patches = (tiny_vit.config.image_size // tiny_vit.config.patch_size) ** 2
+    of_images = layer_tokens(tiny_vit, CompressionPlan.of(tiny_vit), example_of(tiny_vit, batch=3))
+    of_text = layer_tokens(tiny_bert, CompressionPlan.of(tiny_bert), example_of(tiny_bert, batch=3, length=7))
+    assert set(of_images.values()) == {3 * (patches + 1)}
+    assert set(of_text.values()) == {3 * 7}
+
+
+def test_a_layer_that_is_used_twice_counts_twice() -> None:
+    class Twice(nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.first, self.last = nn.Linear(4, 4), nn.Linear(4, 2)
+
+        def forward(self, x: Tensor) -> Tensor:
+            output: Tensor = self.last(self.first(self.first(x)))
+            return output
+
+    model = Twice()
+    assert layer_tokens(model, CompressionPlan.of(model), {"x": torch.randn(3, 4)}) == {"first": 6}
+
+
+def test_counting_leaves_no_trace(tiny_bert: Any) -> None:
+    tiny_bert.train()
+    tiny_bert.classifier.eval()
+    modes = [module.training for module in tiny_bert.modules()]
+    plan, example = CompressionPlan.of(tiny_bert), example_of(tiny_bert)
+    count_flops(tiny_bert, example)
+    layer_tokens(tiny_bert, plan, example)
+    with pytest.raises(ValueError, match="input_ids"):
+        layer_tokens(tiny_bert, plan, {"nonsense": torch.ones(1)})
+    assert [module.training for module in tiny_bert.modules()] == modes
+    assert not any(module._forward_pre_hooks for module in tiny_bert.modules())
+    assert torch.is_grad_enabled()
+
+
+def test_shared_parameters_count_once(tiny_gpt2: Any) -> None:
+    separate = sum(p.numel() for _, p in tiny_gpt2.named_parameters(remove_duplicate=False))
+    head = tiny_gpt2.lm_head.weight.numel()
+    assert count_parameters(tiny_gpt2) == separate - head
+    assert count_parameters(tiny_gpt2, ["lm_head", "transformer.wte"]) == head
+
+
+def test_latency_is_summed_up_by_its_deciles(monkeypatch: pytest.MonkeyPatch) -> None:
+    durations = [9.0, 9.0, *[0.5, 0.1, 0.4, 0.2, 0.3, 0.8]]  # the first two are the warm-up
+    clock = {"now": 0.0}
+
+    class Slow(nn.Module):
+        def forward(self, x: Tensor) -> Tensor:
+            assert torch.is_inference_mode_enabled()
+            assert not self.training
+            clock["now"] += durations.pop(0)
+            return x
+
+    monkeypatch.setattr(counting, "perf_counter", lambda: clock["now"])
+    model = Slow().train()
+    latency = measure_latency(model, {"x": torch.ones(1)}, repeats=6, warmup=2)
+    timed = [0.5, 0.1, 0.4, 0.2, 0.3, 0.8]
+    np.testing.assert_allclose([latency.low, latency.median, latency.high], np.quantile(timed, [0.1, 0.5, 0.9]))
+    assert durations == []
+    assert model.training
+
+
+@pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a GPU")
+def test_gpu_is_timed_and_counts_the_same(tiny_bert: Any) -> None:
+    example = example_of(tiny_bert)
+    flops = count_flops(tiny_bert, example)
+    tiny_bert.cuda()
+    latency = measure_latency(tiny_bert, example, repeats=5, device="cuda")
+    assert 0 < latency.low <= latency.median <= latency.high < 10
+    assert count_flops(tiny_bert, example) == flops
+
+
+def test_bad_settings_of_a_measurement_are_named() -> None:
+    model, example = _OfOne(nn.Linear(2, 2)), {"x": torch.ones(1, 2)}
+    with pytest.raises(ValueError, match="repeats is 1"):
+        measure_latency(model, example, repeats=1)
+    with pytest.raises(ValueError, match="warmup is -1"):
+        measure_latency(model, example, warmup=-1)
+    with pytest.raises(ValueError, match="the model is on cpu, not on cuda"):
+        measure_latency(model, example, device="cuda")
+
+
+def test_comparison_is_a_table_of_what_is_left() -> None:
+    comparison = Comparison(
+        Sizes(100, 200, 1000, Latency(2.0, 1.0, 3.0)),
+        Sizes(20, 120, 250, Latency(1.0, 0.5, 1.5)),
+    )
+    assert comparison.rows() == [
+        ("parameters of the compressed layers", 100, 20, 0.2),
+        ("parameters of the model", 200, 120, 0.6),
+        ("FLOPs", 1000, 250, 0.25),
+        ("latency", 2.0, 1.0, 0.5),
+    ]
+    assert len(Comparison(Sizes(1, 1, 1), Sizes(1, 1, 1)).rows()) == 3
+
+
+def test_compare_measures_both_models(tiny_vit: Any) -> None:
+    plan = CompressionPlan.of(tiny_vit)
+    small = compress_model(tiny_vit, 0.2, keep=0.1)
+    comparison = compare(tiny_vit, small, plan, example_of(tiny_vit), repeats=2)
+    assert comparison.before.layer_parameters == plan.parameters
+    assert comparison.after.layer_parameters == plan.size(0.2, 0.1)
+    saved = plan.parameters - plan.size(0.2, 0.1)
+    assert comparison.before.parameters - comparison.after.parameters == saved
+    assert comparison.after.flops < comparison.before.flops
+    assert comparison.after.latency is not None
+    assert 0 < comparison.after.latency.low <= comparison.after.latency.median <= comparison.after.latency.high
