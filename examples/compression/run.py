@@ -35,7 +35,6 @@ EXPERIMENTS = (
     "vit-cifar10",
 )
 COMPARED = "minilm-mrpc"  # where the acquisition functions are compared
-DEFAULT = ("minilm-mrpc", "minilm-squadshifts", "vit-cifar10")  # where log EI, the default, is searched with too
 UNIFORM_LEVELS = 19
 DENSE_EPOCHS = 3  # of a model whose head is new, as in `betabo compress`
 
@@ -48,8 +47,7 @@ def searches(experiments: list[str], seeds: int) -> list:
     for seed, experiment in product(range(seeds), experiments):
         found += [Search(experiment, kernel, "ucb", seed) for kernel in KERNELS]
         found.append(Search(experiment, "random", seed=seed))
-        if experiment in DEFAULT:
-            found.append(Search(experiment, "beta-matern", "log_ei", seed))
+        found.append(Search(experiment, "beta-matern", "log_ei", seed, start="uniform"))
     return found + [
         Search(COMPARED, kernel, acquisition, seed)
         for seed, kernel, acquisition in product(range(seeds), ("matern", "beta-paper"), ACQUISITIONS)
@@ -64,6 +62,7 @@ class Bench:
         self.models, self.data, self.out = arguments.models, arguments.data, arguments.out
         self.trials, self.device, self.steps = arguments.trials, arguments.device, arguments.steps
         self.seeds, self.experiments = arguments.seeds, arguments.experiments
+        self.precision = arguments.precision
 
     def work(self) -> None:
         """Prepare and search until nothing is left; a model may arrive while the others are searched."""
@@ -87,6 +86,7 @@ class Bench:
             return
         import torch
 
+        from betabo.compress.counting import count_flops, count_parameters
         from betabo.compress.finetune import evaluate, finetune
         from betabo.compress.models import load_model
         from betabo.compress.plan import CompressionPlan
@@ -107,8 +107,8 @@ class Bench:
         plan = CompressionPlan.of(model, preset.group)
         blocks = {layer.group: layer.block for layer in plan.layers}
         facts = {
-            "title": preset.description,
-            "model": preset.note,
+            "title": preset.description.split(",")[0],
+            "weights": preset.note,
             "task": preset.task,
             "metric": task.metric,
             "dimension": plan.dimension,
@@ -116,6 +116,8 @@ class Bench:
             "roles": [layer.role for layer in plan.layers] if preset.group == "layer" else ["block"] * plan.dimension,
             "blocks": [blocks[coordinate] for coordinate in plan.coordinates],
             "layer_parameters": plan.parameters,
+            "parameters": count_parameters(model),
+            "flops": count_flops(model, task.example(data)),
             "left_out": [asdict(left) for left in plan.left_out],
             "training": asdict(preset.training),
             "pruning": asdict(preset.pruning),
@@ -161,7 +163,7 @@ class Bench:
             chosen: dict[str, tuple[float, list[float]]] = {"original": (1.0, [1.0] * problem.dimension)}
             for search in searches([experiment], self.seeds):
                 for record in read_search(self.out / "searches" / f"{search.name}.jsonl"):
-                    key = f"{search.method}/{search.acquisition}"
+                    key = f"{search.method}/{search.acquisition}"  # the best of all seeds
                     if "objective" in record and record["objective"] < chosen.get(key, (9.0,))[0]:
                         chosen[key] = (record["objective"], record["x"])
             for key, (_, x) in chosen.items():
@@ -185,7 +187,8 @@ class Bench:
         preset = preset_by_name(name)
         task, data = self.load_data(name)
         model = load_model(self.prepared(name).parent / "model", task, data).model
-        training = preset.training if self.steps is None else replace(preset.training, steps=self.steps)
+        training = replace(preset.training, precision=self.precision)
+        training = training if self.steps is None else replace(training, steps=self.steps)
         return CompressionProblem(
             model, task, data, group=preset.group, training=training, pruning=preset.pruning, device=self.device
         )
@@ -277,6 +280,7 @@ def main() -> None:
     parser.add_argument("--steps", type=int, help="training steps of an evaluation, to try things out")
     parser.add_argument("--workers", type=int, default=1, help="processes")
     parser.add_argument("--device", default="cuda", help="cuda or cpu")
+    parser.add_argument("--precision", default="tf32", help="bfloat16 or tf32, what is quicker for the models")
     parser.add_argument("--latency", action="store_true", help="time the models found, search nothing")
     parser.add_argument("--worker", action="store_true", help=argparse.SUPPRESS)
     arguments = parser.parse_args()

@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import logging
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cache
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias, get_args
@@ -25,6 +26,10 @@ if TYPE_CHECKING:
 
 Schedule: TypeAlias = Literal["linear", "cosine", "constant"]
 SCHEDULES: tuple[Schedule, ...] = get_args(Schedule)
+
+Precision: TypeAlias = Literal["bfloat16", "tf32"]
+PRECISIONS: tuple[Precision, ...] = get_args(Precision)
+"""How a GPU computes; a CPU computes in float32."""
 
 _logger = logging.getLogger(__name__)
 
@@ -48,6 +53,8 @@ class Training:
         schedule: How the rate falls after that.
         weight_decay: Of all matrices; vectors have none.
         clip: Largest norm of a gradient.
+        precision: How a GPU computes: `"bfloat16"` with automatic casts, which suits large models, or `"tf32"`, float32
+            with products of TensorFloat-32, which needs fewer and larger kernels and suits small ones.
         graph: Whether a step is recorded as a CUDA graph where there is a GPU. A model whose forward pass waits for
             the device cannot be recorded and is trained step by step all the same.
     """
@@ -59,6 +66,7 @@ class Training:
     schedule: Schedule = "linear"
     weight_decay: float = 0.01
     clip: float = 1.0
+    precision: Precision = "bfloat16"
     graph: bool = True
 
     def __post_init__(self) -> None:
@@ -71,8 +79,9 @@ class Training:
                 raise ValueError(f"{name} is {getattr(self, name)!r}, expected a number above 0.")
         if not 0 <= self.warmup <= 1:
             raise ValueError(f"warmup is {self.warmup!r}, expected a share from 0 to 1.")
-        if self.schedule not in SCHEDULES:
-            raise ValueError(f"schedule is {self.schedule!r}, expected one of {', '.join(map(repr, SCHEDULES))}.")
+        for name, known in (("schedule", SCHEDULES), ("precision", PRECISIONS)):
+            if getattr(self, name) not in known:
+                raise ValueError(f"{name} is {getattr(self, name)!r}, expected one of {', '.join(map(repr, known))}.")
 
     def rates(self) -> Tensor:
         """The learning rate of each step."""
@@ -124,7 +133,7 @@ def finetune(
     pruner = RowPruner(sparse, pruning, training.steps) if pruning is not None and sparse else None
     mode = model.training
     model.train()
-    with _seeded(seed, device):
+    with _seeded(seed):
         run = _Run(model, task, split.to(device), training, pruner, seed, device)
         losses = run.to_the_end(progress)
     model.train(mode)
@@ -151,7 +160,13 @@ def keep_largest(layers: Sequence[LoSparseLinear], pruning: Pruning) -> None:
 
 @torch.inference_mode()
 def evaluate(
-    model: nn.Module, task: Task, split: Split, *, batch: int = 512, device: torch.device | str | None = None
+    model: nn.Module,
+    task: Task,
+    split: Split,
+    *,
+    batch: int = 512,
+    device: torch.device | str | None = None,
+    precision: Precision = "bfloat16",
 ) -> dict[str, float]:
     """The metrics of a model on a split.
 
@@ -161,6 +176,7 @@ def evaluate(
         split: The examples.
         batch: Examples at a time.
         device: Where to compute; None for where the model is.
+        precision: How a GPU computes, see `Training`.
     """
     device = next(model.parameters()).device if device is None else torch.device(device)
     model.to(device)
@@ -170,7 +186,7 @@ def evaluate(
     parts: dict[str, list[Tensor]] = {}
     for start in range(0, len(placed), batch):
         examples = {name: tensor[start : start + batch] for name, tensor in placed.tensors.items()}
-        with _autocast(device):
+        with _arithmetic(device, precision):
             predictions = task.predictions(model, examples)
         for name, tensor in predictions.items():
             parts.setdefault(name, []).append(tensor)
@@ -224,10 +240,11 @@ class _Run:
         rows = self._order.index_select(0, self._position).squeeze(0)
         batch = {name: tensor.index_select(0, rows) for name, tensor in self._split.tensors.items()}
         batch = self._task.augment(batch)
-        with _autocast(self._device):
-            loss = self._task.loss(self._model, batch)
         self._optimizer.zero_grad(set_to_none=True)
-        loss.backward()
+        with _arithmetic(self._device, self._training.precision):
+            loss = self._task.loss(self._model, batch)
+        with _arithmetic(self._device, "tf32"):
+            loss.backward()
         nn.utils.clip_grad_norm_(self._parameters, self._training.clip, foreach=True)
         rate = self._rates.index_select(0, self._position).squeeze(0)
         for group in self._optimizer.param_groups:
@@ -309,20 +326,27 @@ def _order(count: int, training: Training, seed: int) -> Tensor:
     return torch.cat(rounds)[:needed].view(training.steps, training.batch)
 
 
-def _autocast(device: torch.device) -> torch.autocast:
-    """Half precision on a GPU; without its cache of casts, which a recorded step would outlive."""
-    return torch.autocast(device.type, torch.bfloat16, enabled=device.type == "cuda", cache_enabled=False)
+@contextmanager
+def _arithmetic(device: torch.device, precision: Precision) -> Iterator[None]:
+    """Compute with this precision on a GPU."""
+    if device.type != "cuda":
+        yield
+        return
+    allowed = torch.backends.cuda.matmul.allow_tf32
+    torch.backends.cuda.matmul.allow_tf32 = True
+    try:  # without its cache of casts, which a recorded step would outlive
+        with torch.autocast("cuda", torch.bfloat16, enabled=precision == "bfloat16", cache_enabled=False):
+            yield
+    finally:
+        torch.backends.cuda.matmul.allow_tf32 = allowed
 
 
-class _seeded:  # noqa: N801 - a context manager, used like a function
-    """Seeds the generators that dropout and augmentation use, and puts those of the CPU back afterwards."""
-
-    def __init__(self, seed: int, device: torch.device) -> None:
-        self._seed, self._device = seed, device
-
-    def __enter__(self) -> None:
-        self._before = torch.get_rng_state()
-        torch.manual_seed(self._seed)
-
-    def __exit__(self, *_: object) -> None:
-        torch.set_rng_state(self._before)
+@contextmanager
+def _seeded(seed: int) -> Iterator[None]:
+    """Seed the generators that dropout and augmentation use, and put that of the CPU back afterwards."""
+    before = torch.get_rng_state()
+    torch.manual_seed(seed)
+    try:
+        yield
+    finally:
+        torch.set_rng_state(before)

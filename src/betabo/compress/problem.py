@@ -188,7 +188,7 @@ class CompressionProblem:
         split = self.data.test if split is None else split
         if split is None:
             raise ValueError("the data has no test examples; give it some, or give a split.")
-        return evaluate(model, self.task, split, device=self.device)
+        return evaluate(model, self.task, split, device=self.device, precision=self.training.precision)
 
     def _evaluation(
         self, size: float, parameters: int, flops: int, metrics: dict[str, float], start: float

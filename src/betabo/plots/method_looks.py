@@ -11,7 +11,7 @@ _NAMES = {
     "random": "Random search",
     "beta-paper": "Beta (paper)",
     "beta-matern": "Beta-Matérn",
-    "default": "Beta-Matérn, log EI",
+    "default": "Beta-Matérn, log EI, uniform start",
 }
 _COLOURS = {"random": GREY, "uniform": PURPLE, "default": SKY}
 

@@ -1,0 +1,155 @@
+"""Put the searches of run.py into the three files that `betabo reproduce compression` draws.
+
+    python examples/compression/collect.py out/compression src/betabo/reproduce/compression --command "..."
+
+Only finished searches are taken.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from betabo.compress.results import EXPERIMENTS_FILE, FINALS_FILE, SEARCHES_FILE
+from betabo.compress.searches import read_search
+
+TRIALS, UNIFORM_TRIALS, START = 35, 19, "uniform-start"
+BATCH = {"cpu": 1, "cuda": 128}  # examples in a pass that is timed
+
+
+def collect(run: Path, out: Path, command: str) -> dict[str, int]:
+    """Write the files; returns how many searches and evaluations they hold."""
+    facts = {path.parent.name: json.loads(path.read_text()) for path in sorted(run.glob("prepared/*/facts.json"))}
+    latency = _latencies(run)
+    rows, finals = [], []
+    for experiment, about in facts.items():
+        finals.append(_original(experiment, about, latency))
+        for path in sorted((run / "searches").glob(f"{experiment}-*.jsonl")):
+            search, records = _name(experiment, path.stem), read_search(path)
+            if len(records) < (UNIFORM_TRIALS if search["method"] == "uniform" else TRIALS):
+                continue
+            rows += [_row(search, record, about) for record in records]
+            finals.append(_final(search, records, about, latency, run / "finals" / f"{path.stem}.json"))
+    out.mkdir(parents=True, exist_ok=True)
+    searches = pd.DataFrame(rows)
+    searches.to_parquet(out / SEARCHES_FILE, compression="zstd", index=False)
+    pd.DataFrame(_each_latency_once(finals)).to_parquet(out / FINALS_FILE, compression="zstd", index=False)
+    described = {name: {**_tidy(about), "command": command} for name, about in facts.items()}
+    (out / EXPERIMENTS_FILE).write_text(json.dumps(described, indent=1) + "\n", encoding="utf-8")
+    return {"searches": len(finals) - len(facts), "evaluations": len(rows)}
+
+
+def _name(experiment: str, stem: str) -> dict[str, Any]:
+    """What run.py put into a file's name: method, acquisition function, start, seed."""
+    parts = stem.removeprefix(f"{experiment}-").rsplit("-s", 1)
+    what, start = parts[0].removesuffix(f"-{START}"), parts[0].endswith(START)
+    acquisitions = ("ucb", "pi", "ei", "corrected_pi", "corrected_ei", "log_ei")
+    acquisition = next((name for name in acquisitions if what.endswith(f"-{name}")), "")
+    method = what.removesuffix(f"-{acquisition}") if acquisition else what
+    return {
+        "experiment": experiment,
+        "method": method,
+        "acquisition": acquisition,
+        "start": "uniform" if start else "sobol",
+        "seed": int(parts[1]),
+    }
+
+
+def _row(search: dict[str, Any], record: dict[str, Any], about: dict[str, Any]) -> dict[str, Any]:
+    failed = "objective" not in record
+    metrics = {f"metric_{name}": value for name, value in record.get("metrics", {}).items()}
+    return {
+        **search,
+        "trial": record["trial"],
+        "x": np.array(record["x"], dtype=np.float32),
+        **{name: record.get(name, np.nan) for name in ("objective", "size", "error")},
+        "flops": np.nan if failed else record["flops"] / about["flops"],
+        "seconds": record.get("seconds", np.nan),
+        "failed": failed,
+        **metrics,
+    }
+
+
+def _final(
+    search: dict[str, Any], records: list[dict[str, Any]], about: dict[str, Any], latency: dict[Any, float], more: Path
+) -> dict[str, Any]:
+    best = min((record for record in records if "objective" in record), key=lambda record: record["objective"])
+    tests = {f"test_{name}": value for name, value in best["test"].items()}
+    if more.exists():
+        for place, metrics in json.loads(more.read_text())["also"].items():
+            tests.update({f"test_{place}_{name}": value for name, value in metrics.items()})
+    key = (search["experiment"], f"{search['method']}/{search['acquisition']}")
+    return {
+        **search,
+        "objective": best["objective"],
+        "size": best["size"],
+        "flops": best["flops"] / about["flops"],
+        "parameters": best["parameters"],
+        "latency_cpu": latency.get(("cpu", *key), np.nan),
+        "latency_gpu": latency.get(("cuda", *key), np.nan),
+        **tests,
+    }
+
+
+def _each_latency_once(finals: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """The timed model is the best of all seeds: the others have no latency."""
+    best: dict[tuple[str, str, str], float] = {}
+    for final in finals:
+        key = (final["experiment"], final["method"], final["acquisition"])
+        best[key] = min(best.get(key, np.inf), final["objective"])
+    for final in finals:
+        if final["objective"] > best[final["experiment"], final["method"], final["acquisition"]]:
+            final.update(latency_cpu=np.nan, latency_gpu=np.nan)
+    return finals
+
+
+def _original(experiment: str, about: dict[str, Any], latency: dict[Any, float]) -> dict[str, Any]:
+    tests = {f"test_{name}": value for name, value in about["test"].items()}
+    for place, metrics in about["also"].items():
+        tests.update({f"test_{place}_{name}": value for name, value in metrics.items()})
+    key = (experiment, "original")
+    return {
+        "experiment": experiment,
+        "method": "original",
+        "acquisition": "",
+        "start": "",
+        "seed": 0,
+        "objective": 2 - about["validation"][about["metric"]],
+        "size": 1.0,
+        "flops": 1.0,
+        "parameters": about["parameters"],
+        "latency_cpu": latency.get(("cpu", *key), np.nan),
+        "latency_gpu": latency.get(("cuda", *key), np.nan),
+        **tests,
+    }
+
+
+def _latencies(run: Path) -> dict[Any, float]:
+    found = {}
+    for device, batch in BATCH.items():
+        path = run / f"latency-{device}.json"
+        if path.exists():
+            for row in json.loads(path.read_text())["rows"]:
+                if row["batch"] == batch:
+                    found[device, row["experiment"], row["method"]] = row["median"]
+    return found
+
+
+def _tidy(about: dict[str, Any]) -> dict[str, Any]:
+    left = about.pop("left_out")
+    about["left_out_parameters"] = sum(part["parameters"] for part in left)
+    return about
+
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("run", type=Path, help="folder of run.py")
+    parser.add_argument("out", type=Path, help="folder for the three files")
+    parser.add_argument("--command", default="", help="the command that made the searches")
+    arguments = parser.parse_args()
+    print(collect(arguments.run, arguments.out, arguments.command))
