@@ -127,7 +127,7 @@ class Run:
         self._screen.print(f"study {plan.study}: {plan.objective.describe()}", soft_wrap=True)
         if self._before >= plan.trials:
             self._screen.print(f"it has {self._before} trials already; raise --trials to go on")
-        elif self._trials:
+        elif any(trial.state != "waiting" for trial in self._trials):
             self._screen.print(f"it goes on after {self._before} trials")
 
     def _watch(self, runner: Runner) -> None:

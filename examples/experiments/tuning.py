@@ -1,0 +1,270 @@
+"""Compare recipes for the default optimizer on problems that no reported comparison uses.
+
+Functions that can be moved: their optimum is put at a random interior point, on a face, on a third of the faces, at a
+vertex, or outside the box, so that the best point is on bounds that are active. All recipes get the same starting
+points with the same seed, and are compared seed by seed.
+
+    python examples/experiments/tuning.py run --recipes default matern --seeds 10 --workers 2 --out out/tuning
+    python examples/experiments/tuning.py table out/tuning --baseline default
+
+Runs are lines of JSON in one file a recipe; the same command again does what is missing.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import math
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+from itertools import product
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+Array = np.ndarray
+FLOOR = 1e-6  # of a regret relative to the range of the starting points
+
+
+# Functions of z, zero at their optimum z = 0, for |z| up to about 5
+
+
+def ellipsoid(z: Array) -> float:
+    """A bowl with axes of very different lengths."""
+    return float((100.0 ** np.linspace(0, 1, len(z)) * z**2).sum())
+
+
+def rotated(z: Array) -> float:
+    """The same in directions that are no coordinates."""
+    basis = np.linalg.qr(np.random.default_rng(len(z)).standard_normal((len(z), len(z))))[0]
+    return ellipsoid(basis @ z)
+
+
+def rastrigin(z: Array) -> float:
+    """A bowl with a grid of local optima."""
+    return float((0.3 * z**2 + 3 * (1 - np.cos(2 * math.pi * z * 0.4))).sum())
+
+
+def rosenbrock(z: Array) -> float:
+    """A bent valley."""
+    x = 0.4 * z + 1
+    return float((100 * (x[1:] - x[:-1] ** 2) ** 2 + (1 - x[:-1]) ** 2).sum())
+
+
+def styblinski(z: Array) -> float:
+    """Two valleys in each coordinate."""
+    x = z - 2.903534
+    return float((x**4 - 16 * x**2 + 5 * x).sum() / 2 + 39.166166 * len(z))
+
+
+def few(z: Array) -> float:
+    """Only three coordinates matter, and they interact."""
+    return float((z[0] - z[1]) ** 2 + 0.5 * abs(z[1] * z[2]) + z[2] ** 2 + 0.2 * abs(z[0]) ** 1.5)
+
+
+def sharp(z: Array) -> float:
+    """A funnel with a kink at the optimum."""
+    return float(10 * np.sqrt(np.abs(z).mean()) + np.abs(z).sum())
+
+
+FUNCTIONS: dict[str, Callable[[Array], float]] = {
+    function.__name__: function for function in (ellipsoid, rotated, rastrigin, rosenbrock, styblinski, few, sharp)
+}
+PLACEMENTS = ("interior", "face", "faces", "vertex", "outside")
+DIMENSIONS = (4, 10, 16)
+
+
+@dataclass(frozen=True)
+class Problem:
+    """A function on the unit cube with its optimum somewhere."""
+
+    function: str
+    dim: int
+    placement: str
+
+    @property
+    def name(self) -> str:
+        """Function, dimension and placement."""
+        return f"{self.function}-{self.dim}-{self.placement}"
+
+    def optimum(self, seed: int) -> Array:
+        """Where z is zero, which may be outside the cube."""
+        generator = np.random.default_rng([seed, self.dim, PLACEMENTS.index(self.placement), len(self.function)])
+        point = generator.uniform(0.15, 0.85, self.dim)
+        chosen = generator.permutation(self.dim)
+        side = generator.integers(2, size=self.dim).astype(float)
+        count = {"interior": 0, "face": 1, "faces": max(2, self.dim // 3), "vertex": self.dim, "outside": self.dim // 2}
+        bounds = chosen[: count[self.placement]]
+        beyond = 0.1 if self.placement == "outside" else 0.0
+        point[bounds] = side[bounds] + beyond * (2 * side[bounds] - 1)
+        return point
+
+    def objective(self, seed: int) -> Callable[[Array], float]:
+        """The function of a point of the cube."""
+        optimum, function = self.optimum(seed), FUNCTIONS[self.function]
+        return lambda u: function(6 * (np.asarray(u) - optimum))
+
+    def best(self, seed: int) -> float:
+        """The least value in the cube, by local searches where the optimum is outside."""
+        optimum, objective = self.optimum(seed), self.objective(seed)
+        if self.placement != "outside":
+            return objective(optimum)
+        from scipy.optimize import minimize
+
+        generator = np.random.default_rng(0)
+        starts = [np.clip(optimum, 0, 1), *generator.random((20, self.dim))]
+        found = [minimize(objective, start, bounds=[(0, 1)] * self.dim, method="L-BFGS-B").fun for start in starts]
+        return float(min(found))
+
+
+PROBLEMS = [
+    Problem(function, DIMENSIONS[(i + j) % 3], placement)
+    for i, function in enumerate(FUNCTIONS)
+    for j, placement in enumerate(PLACEMENTS)
+]
+
+
+def recipes() -> dict[str, dict[str, Any]]:
+    """Settings of `betabo.Config` by name of a recipe."""
+    from gpytorch.priors import LogNormalPrior
+
+    from betabo.kernels.factory import beta_matern_covariance
+
+    def beta_matern(dims: int, prior: tuple[float, float] | None = None, **settings: Any) -> Any:
+        kernel = beta_matern_covariance(dims, **settings)
+        if prior is not None:
+            kernel.base_kernel.bandwidth_prior = LogNormalPrior(*prior)
+        return kernel
+
+    return {
+        "default": {},
+        "matern": {"kernel": "matern"},
+        "rbf": {"kernel": "rbf"},
+        "beta-correlation": {"kernel": "beta-correlation"},
+        "beta-rbf": {"kernel": partial(beta_matern, nu=math.inf)},
+        "beta-matern-3/2": {"kernel": partial(beta_matern, nu=1.5)},
+        "weight-learned": {"kernel": partial(beta_matern, boundary_weight="learned")},
+        "bandwidth-0.3": {"kernel": partial(beta_matern, prior=(math.log(0.3), 1.0))},
+        "bandwidth-3": {"kernel": partial(beta_matern, prior=(math.log(3.0), 1.0))},
+        "no-power": {"power_transform": False},
+        "no-noise": {"noise": "none"},
+        "ucb": {"acquisition": "ucb"},
+    }
+
+
+def run_one(problem: Problem, recipe: str, seed: int) -> dict[str, Any]:
+    """One search: 3 d Sobol points, then as many steps as 20 + 3 d."""
+    import torch
+    from torch.quasirandom import SobolEngine
+
+    from betabo import Optimizer
+
+    torch.set_num_threads(1)
+    count = 3 * problem.dim
+    start = SobolEngine(problem.dim, scramble=True, seed=seed).draw(count, dtype=torch.float64).numpy()
+    objective = problem.objective(seed)
+    settings = {**recipes()[recipe], "starting_points": count}
+    optimizer = Optimizer([(0.0, 1.0)] * problem.dim, seed=seed, initial_points=start, **settings)
+    values, began = [], time.perf_counter()
+    for _ in range(count + 20 + 3 * problem.dim):
+        x = optimizer.ask()
+        values.append(objective(x))
+        optimizer.tell(x, values[-1])
+    best = problem.best(seed)
+    first = np.array(values[:count])
+    regret = max((min(values) - best) / (np.median(first) - best), FLOOR)
+    seconds = (time.perf_counter() - began) / (20 + 3 * problem.dim)
+    return {"problem": problem.name, "seed": seed, "regret": regret, "seconds": seconds}
+
+
+def done(path: Path) -> list[dict[str, Any]]:
+    """The runs of a file."""
+    return [json.loads(line) for line in path.read_text().splitlines()] if path.exists() else []
+
+
+def work(arguments: argparse.Namespace) -> None:
+    """Do every n-th run that is missing."""
+    jobs = [
+        (seed, recipe, problem)
+        for seed, recipe, problem in product(range(arguments.seeds), arguments.recipes, PROBLEMS)
+    ]
+    for number, (seed, recipe, problem) in enumerate(jobs):
+        if number % arguments.workers != arguments.worker:
+            continue
+        path = arguments.out / f"{recipe.replace('/', '_')}-{arguments.worker}.jsonl"
+        if any(run["problem"] == problem.name and run["seed"] == seed for run in done(path)):
+            continue
+        run = run_one(problem, recipe, seed)
+        with path.open("a") as file:
+            file.write(json.dumps({"recipe": recipe, **run}) + "\n")
+
+
+def table(arguments: argparse.Namespace) -> None:
+    """Geometric means of regret relative to a baseline, on runs that both have, with bootstrap intervals."""
+    import pandas as pd
+
+    runs = pd.DataFrame([run for path in sorted(arguments.out.glob("*.jsonl")) for run in done(path)])
+    logs = runs.assign(log=np.log(runs["regret"])).pivot_table(
+        index=["problem", "seed"], columns="recipe", values="log"
+    )
+    difference = logs.sub(logs[arguments.baseline], axis=0)
+    placement = pd.Series([name.split("-")[-1] for name, _ in logs.index], index=logs.index)
+    seconds = runs.groupby("recipe")["seconds"].mean()
+    for recipe in difference:
+        found = difference[recipe].dropna()
+        parts = [f"{part} {math.exp(found[placement[found.index] == part].mean()):.2f}" for part in PLACEMENTS]
+        draws = _bootstrap(found)
+        print(
+            f"{recipe:18s} n={len(found):4d}  all {math.exp(found.mean()):.3f} [{draws[0]:.2f}, {draws[1]:.2f}]  "
+            f"better in {(found < 0).mean():.0%}  {'  '.join(parts)}  {seconds[recipe]:.2f} s a step"
+        )
+
+
+def _bootstrap(found: Any, count: int = 2000) -> tuple[float, float]:
+    """An interval for the geometric mean, over problems and seeds drawn anew."""
+    generator = np.random.default_rng(0)
+    by_problem = [group.to_numpy() for _, group in found.groupby(level="problem")]
+    means = []
+    for _ in range(count):
+        chosen = [by_problem[i] for i in generator.integers(len(by_problem), size=len(by_problem))]
+        means.append(np.mean([generator.choice(values, len(values)).mean() for values in chosen]))
+    low, high = np.exp(np.quantile(means, [0.025, 0.975]))
+    return float(low), float(high)
+
+
+def main() -> None:
+    """Run, or show."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    commands = parser.add_subparsers(dest="command", required=True)
+    command = commands.add_parser("run", help="do what is missing")
+    command.add_argument("--recipes", nargs="+", default=["default"], metavar="NAME")
+    command.add_argument("--seeds", type=int, default=10)
+    command.add_argument("--workers", type=int, default=1)
+    command.add_argument("--worker", type=int, help=argparse.SUPPRESS)
+    command.add_argument("--out", type=Path, required=True)
+    command = commands.add_parser("table", help="compare what there is")
+    command.add_argument("out", type=Path)
+    command.add_argument("--baseline", default="default")
+    arguments = parser.parse_args()
+    if arguments.command == "table":
+        table(arguments)
+    elif arguments.worker is not None:
+        work(arguments)
+    else:
+        arguments.out.mkdir(parents=True, exist_ok=True)
+        environment = dict(os.environ, OMP_NUM_THREADS="1")
+        workers = [
+            subprocess.Popen([sys.executable, __file__, *sys.argv[1:], "--worker", str(number)], env=environment)
+            for number in range(arguments.workers)
+        ]
+        raise SystemExit(max(worker.wait() for worker in workers))
+
+
+if __name__ == "__main__":
+    main()
