@@ -100,6 +100,9 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--blocks", type=int, default=12, help="blocks (default 12)")
     parser.add_argument("--width", type=int, default=192, help="width of a block (default 192)")
     parser.add_argument("--heads", type=int, default=3, help="attention heads (default 3)")
+    parser.add_argument(
+        "--plain", action="store_true", help="only move and mirror the images, which is better for a short training"
+    )
     chosen = parser.parse_args(arguments)
     task = task_by_name("cifar10", size=SIZE)
 
@@ -127,7 +130,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
         }
         (folder / "preprocessor_config.json").write_text(json.dumps(description, indent=1), encoding="utf-8")
 
-    train(model, task, TRAINING, chosen, practice=ManyViews(**vars(task)), finish=describe_images)
+    practice = None if chosen.plain else ManyViews(**vars(task))
+    train(model, task, TRAINING, chosen, practice=practice, finish=describe_images)
 
 
 if __name__ == "__main__":

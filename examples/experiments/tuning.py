@@ -4,10 +4,10 @@ Functions that can be moved: their optimum is put at a random interior point, on
 vertex, or outside the box, so that the best point is on bounds that are active. All recipes get the same starting
 points with the same seed, and are compared seed by seed.
 
-    python examples/experiments/tuning.py run --recipes default matern --seeds 10 --workers 2 --out out/tuning
+    python examples/experiments/tuning.py run --recipes default matern optuna-gp --seeds 10 --workers 2 --out out/tuning
     python examples/experiments/tuning.py table out/tuning --baseline default
 
-Runs are lines of JSON in one file a recipe; the same command again does what is missing.
+A recipe is one of those below, or an optimizer of `betabo bench`. Runs are lines of JSON in one file a recipe; the same command again does what is missing.
 """
 
 from __future__ import annotations
@@ -20,9 +20,12 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable
+from concurrent.futures import ProcessPoolExecutor
+from copy import deepcopy
 from dataclasses import dataclass
 from functools import partial
 from itertools import product
+from multiprocessing import get_context
 from pathlib import Path
 from typing import Any
 
@@ -158,19 +161,79 @@ def recipes() -> dict[str, dict[str, Any]]:
     }
 
 
+def again_from_the_start(every: int) -> None:
+    """Fit anew from the kernel's initial values every so many steps, and take the better fit."""
+    from betabo.optimizer import model
+
+    fit = model.fit_gp
+
+    def patched(x: Any, y: Any, kernel: Any, **settings: Any) -> Any:
+        found = fit(x, y, kernel, **settings)
+        if settings.get("warm_start") is not None and len(x) % every == 0:
+            fresh = fit(x, y, deepcopy(kernel), **{**settings, "warm_start": None, "restarts": 1})
+            if fresh[2].objective < found[2].objective:
+                return fresh
+        return found
+
+    model.fit_gp = patched
+
+
+def by_evidence(*kernels: str) -> None:
+    """Fit several kernels and take the one with the higher posterior density."""
+    from betabo.kernels.catalogue import make_kernel
+    from betabo.optimizer import model
+
+    fit = model.fit_gp
+    states: dict[str, Any] = {}
+
+    def patched(x: Any, y: Any, kernel: Any, **settings: Any) -> Any:
+        del kernel
+        found = []
+        for name in kernels:
+            warm = states.get(name)
+            own = {**settings, "warm_start": warm, "restarts": 1 if warm is None else 0}
+            result = fit(x, y, make_kernel(name, x.shape[-1]).double(), **own)
+            states[name] = result[1]
+            found.append(result)
+        return min(found, key=lambda result: result[2].objective)
+
+    model.fit_gp = patched
+
+
+def harder_search(starts: int, samples: int) -> None:
+    """Maximize the acquisition function from more points."""
+    from betabo.acquisition import maximize
+
+    maximize.MaximizeOptions.__init__.__defaults__ = (2 * samples, samples, starts, 100)  # type: ignore[misc]
+
+
+PATCHES: dict[str, Callable[[], None]] = {
+    "again-4": partial(again_from_the_start, 4),
+    "evidence-beta": partial(by_evidence, "beta-matern", "beta"),
+    "evidence-matern": partial(by_evidence, "beta-matern", "matern"),
+    "evidence-three": partial(by_evidence, "beta-matern", "beta", "matern"),
+    "search-4": partial(harder_search, 4, 256),
+}
+"""What is changed in the optimizer itself for a recipe; each run is a process of its own."""
+
+
 def run_one(problem: Problem, recipe: str, seed: int) -> dict[str, Any]:
     """One search: 3 d Sobol points, then as many steps as 20 + 3 d."""
     import torch
     from torch.quasirandom import SobolEngine
 
-    from betabo import Optimizer
+    from betabo.bench.optimizers import make_adapter
 
     torch.set_num_threads(1)
     count = 3 * problem.dim
     start = SobolEngine(problem.dim, scramble=True, seed=seed).draw(count, dtype=torch.float64).numpy()
     objective = problem.objective(seed)
-    settings = {**recipes()[recipe], "starting_points": count}
-    optimizer = Optimizer([(0.0, 1.0)] * problem.dim, seed=seed, initial_points=start, **settings)
+    settings = recipes()
+    if recipe in PATCHES:
+        PATCHES[recipe]()
+    ours = recipe in settings or recipe in PATCHES
+    optimizer = make_adapter("betabo", settings.get(recipe, {})) if ours else make_adapter(recipe, {})
+    optimizer.start([(0.0, 1.0)] * problem.dim, start, seed)
     values, began = [], time.perf_counter()
     for _ in range(count + 20 + 3 * problem.dim):
         x = optimizer.ask()
@@ -181,6 +244,11 @@ def run_one(problem: Problem, recipe: str, seed: int) -> dict[str, Any]:
     regret = max((min(values) - best) / (np.median(first) - best), FLOOR)
     seconds = (time.perf_counter() - began) / (20 + 3 * problem.dim)
     return {"problem": problem.name, "seed": seed, "regret": regret, "seconds": seconds}
+
+
+def _in_a_process_of_its_own(problem: Problem, recipe: str, seed: int) -> dict[str, Any]:
+    with ProcessPoolExecutor(1, mp_context=get_context("fork")) as pool:
+        return pool.submit(run_one, problem, recipe, seed).result()
 
 
 def done(path: Path) -> list[dict[str, Any]]:
@@ -200,7 +268,7 @@ def work(arguments: argparse.Namespace) -> None:
         path = arguments.out / f"{recipe.replace('/', '_')}-{arguments.worker}.jsonl"
         if any(run["problem"] == problem.name and run["seed"] == seed for run in done(path)):
             continue
-        run = run_one(problem, recipe, seed)
+        run = _in_a_process_of_its_own(problem, recipe, seed) if recipe in PATCHES else run_one(problem, recipe, seed)
         with path.open("a") as file:
             file.write(json.dumps({"recipe": recipe, **run}) + "\n")
 
