@@ -7,7 +7,8 @@ points with the same seed, and are compared seed by seed.
     python examples/experiments/tuning.py run --recipes default matern optuna-gp --seeds 10 --workers 2 --out out/tuning
     python examples/experiments/tuning.py table out/tuning --baseline default
 
-A recipe is one of those below, or an optimizer of `betabo bench`. Runs are lines of JSON in one file a recipe; the same command again does what is missing.
+A recipe is one of those below, or an optimizer of `betabo bench`. Runs are lines of JSON in one file a recipe; the same
+command again does what is missing.
 """
 
 from __future__ import annotations

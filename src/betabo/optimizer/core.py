@@ -11,6 +11,7 @@ import numpy as np
 import torch
 from torch.quasirandom import SobolEngine
 
+from betabo.acquisition.lean import lean_form
 from betabo.acquisition.maximize import maximize
 from betabo.optimizer.config import Config
 from betabo.optimizer.data import Data, Points
@@ -111,7 +112,7 @@ def _search(
     neighbours: Snap | None,
 ) -> Points:
     pending = torch.from_numpy(np.concatenate([data.pending, *(p[None] for p in chosen)]))
-    acquisition = surrogate.acquisition(data, pending, config, seed)
+    acquisition = lean_form(surrogate.acquisition(data, pending, config, seed))
     candidates, values = maximize(
         acquisition,
         surrogate.incumbents(data, _INCUMBENTS),
