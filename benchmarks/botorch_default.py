@@ -2,13 +2,9 @@
 
 from __future__ import annotations
 
-import torch
-from botorch.acquisition import LogExpectedImprovement
-from botorch.fit import fit_gpytorch_mll
-from botorch.models import SingleTaskGP
-from botorch.optim import optimize_acqf
-from gpytorch.mlls import ExactMarginalLogLikelihood
 from torch import Tensor
+
+from betabo.bench.optimizers.botorch_search import fitted_model, maximize_improvement
 
 
 def next_point(x: Tensor, y: Tensor) -> Tensor:
@@ -21,10 +17,4 @@ def next_point(x: Tensor, y: Tensor) -> Tensor:
     Returns:
         The next point, `d`.
     """
-    values = -y.unsqueeze(-1)
-    model = SingleTaskGP(x, values)
-    fit_gpytorch_mll(ExactMarginalLogLikelihood(model.likelihood, model))
-    acquisition = LogExpectedImprovement(model, best_f=values.max())
-    bounds = torch.stack([torch.zeros_like(x[0]), torch.ones_like(x[0])])
-    candidate, _ = optimize_acqf(acquisition, bounds=bounds, q=1, num_restarts=4, raw_samples=256)
-    return candidate[0]
+    return maximize_improvement(fitted_model(x, y), -y.min(), restarts=4, raw_samples=256, around_best=False)

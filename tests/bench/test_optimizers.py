@@ -21,7 +21,7 @@ def search(name: str, settings: dict, steps: int, seed: int) -> np.ndarray:
     return np.array(points)
 
 
-@pytest.mark.parametrize("name", OPTIMIZERS)
+@pytest.mark.parametrize("name", ["betabo", "random"])
 def test_starting_points_come_first_and_the_seed_decides_on_the_rest(name) -> None:
     points = search(name, {}, 6, seed=3)
     np.testing.assert_allclose(points[:4], STARTS, atol=1e-12)

@@ -15,7 +15,7 @@ from filelock import FileLock
 
 from betabo.bench import Campaign, OptimizerChoice, run_campaign
 from betabo.bench.display import Display
-from betabo.bench.executor import ONE_THREAD, Failed, Finished, Progressed, Started
+from betabo.bench.executor import WORKER_ENVIRONMENT, Failed, Finished, Progressed, Started
 from betabo.bench.optimizers import OPTIMIZERS
 from betabo.bench.results import read_runs, run_files
 from betabo.bench.storage import read_metadata
@@ -91,12 +91,12 @@ def test_failures_are_recorded_and_the_rest_goes_on(tmp_path, failing, here) -> 
 def test_workers_have_one_thread_and_outlive_failures(tmp_path, failing, monkeypatch) -> None:
     monkeypatch.setenv("OMP_NUM_THREADS", "3")
     monkeypatch.delenv("MKL_NUM_THREADS", raising=False)
-    before = {name: os.environ.get(name) for name in ONE_THREAD}
+    before = {name: os.environ.get(name) for name in WORKER_ENVIRONMENT}
     optimizers = {name: OptimizerChoice(name) for name in ("raising", "dying", "random")}
     campaign = replace(CHANCE, imports=failing, seeds=(0,), problems=("levy-2-face",), optimizers=optimizers)
     listener = Listener()
     outcome = run_campaign(campaign, tmp_path, workers=1, display=listener)
-    assert {name: os.environ.get(name) for name in ONE_THREAD} == before
+    assert {name: os.environ.get(name) for name in WORKER_ENVIRONMENT} == before
     assert outcome.done == ["random/levy-2-face/0"]
     assert [type(event) for event in listener.events] == [Started, Failed, Started, Failed, Started, Finished]
     raised = outcome.failed["raising/levy-2-face/0"].read_text()

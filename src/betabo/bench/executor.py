@@ -8,7 +8,8 @@ from typing import Protocol, TypeAlias
 
 from betabo.bench.run import Run
 
-ONE_THREAD = {
+WORKER_ENVIRONMENT = {
+    "PYTHONHASHSEED": "0",  # some optimizers go through sets
     "OMP_NUM_THREADS": "1",
     "MKL_NUM_THREADS": "1",
     "OPENBLAS_NUM_THREADS": "1",

@@ -13,7 +13,7 @@ from multiprocessing import get_context
 from multiprocessing.connection import Connection, wait
 from multiprocessing.context import SpawnProcess
 
-from betabo.bench.executor import ONE_THREAD, Event, Failed, Finished, Progressed, Started
+from betabo.bench.executor import WORKER_ENVIRONMENT, Event, Failed, Finished, Progressed, Started
 from betabo.bench.run import Run, perform
 from betabo.bench.storage import encode
 
@@ -61,7 +61,7 @@ class _Worker:
         context = get_context("spawn")
         self.connection, theirs = context.Pipe()
         self._process: SpawnProcess = context.Process(target=_work, args=(theirs,), daemon=True)
-        with _environment(ONE_THREAD):
+        with _environment(WORKER_ENVIRONMENT):
             self._process.start()
         theirs.close()  # so that its end is noticed when the process dies
         self.alive = True

@@ -6,7 +6,7 @@ from collections import deque
 from collections.abc import Generator, Sequence
 from typing import Any
 
-from betabo.bench.executor import ONE_THREAD, Event, Failed, Finished, Started
+from betabo.bench.executor import WORKER_ENVIRONMENT, Event, Failed, Finished, Started
 from betabo.bench.extras import require
 from betabo.bench.run import Run, perform
 from betabo.bench.storage import encode
@@ -32,7 +32,7 @@ class RayExecutor:
     def execute(self, runs: Sequence[Run]) -> Generator[Event]:
         """Carry out all runs, see `Executor.execute`. There is no progress within a run."""
         ray = self._ray
-        task = ray.remote(num_cpus=1, max_retries=0, runtime_env={"env_vars": ONE_THREAD})(_carry_out)
+        task = ray.remote(num_cpus=1, max_retries=0, runtime_env={"env_vars": WORKER_ENVIRONMENT})(_carry_out)
         waiting = deque(runs)
         running: dict[Any, Run] = {}
         try:

@@ -173,6 +173,100 @@ def compare(values: pandas.DataFrame, blocks: Blocks = "problem", column: str = 
     return Comparison(len(complete), left_out, ranks, friedman, frame)
 
 
+@dataclass(frozen=True)
+class Interval:
+    """An estimate with the limits of a confidence interval."""
+
+    estimate: float
+    low: float
+    high: float
+
+
+@dataclass(frozen=True)
+class Ratios:
+    """One optimizer's values relative to the best of the others, problem by problem.
+
+    Attributes:
+        table: One row a problem: `problem`, `seeds` (those that every optimizer has done), `value` and `peer_value`
+            (means over the seeds), `peer` (the optimizer with the lowest mean of the others), `ratio` of the two
+            with `low` and `high`, and `wins`, `ties`, `losses` against that peer, seed by seed.
+        geometric_mean: Geometric mean of the ratios over the problems.
+        left_out: Problems that have no seed that every optimizer has done.
+    """
+
+    table: pandas.DataFrame
+    geometric_mean: Interval
+    left_out: list[str]
+
+
+def relative_to_best_peer(
+    values: pandas.DataFrame,
+    subject: str,
+    column: str = "regret",
+    *,
+    level: float = 0.95,
+    resamples: int = 10_000,
+    seed: int = 0,
+) -> Ratios:
+    """Compare an optimizer with the best of the others on each problem. Lower values are better.
+
+    The intervals are percentiles of a bootstrap over the seeds: those of a problem are drawn with replacement, the same
+    for all optimizers, which started from the same points. The best peer is chosen anew in each draw.
+
+    Args:
+        values: One row a run, see `betabo.bench.results.values_at`.
+        subject: The optimizer.
+        column: The column with the values, all above zero.
+        level: Level of the intervals.
+        resamples: Draws of the bootstrap.
+        seed: Seed of the draws.
+
+    Raises:
+        ValueError: The optimizer or any peer is missing, a value is not above zero, or nothing was done by all.
+    """
+    pandas = require("pandas")
+    runs = values.pivot_table(index=["problem", "seed"], columns="optimizer", values=column, observed=True)
+    runs.columns = [str(name) for name in runs.columns]
+    peers = [name for name in runs.columns if name != subject]
+    if subject not in runs.columns or not peers:
+        raise ValueError(f"there are runs of {', '.join(runs.columns)}, expected some of {subject} and of a peer.")
+    if not (values[column] > 0).all():
+        raise ValueError(f"{column} has {values[column].min()}, expected values above zero; raise it to a floor first.")
+    generator = np.random.default_rng(seed)
+    rows, drawn = [], []
+    tails = [50 * (1 - level), 50 * (1 + level)]
+    for problem, part in runs.dropna().groupby(level="problem", observed=True):
+        own, others = part[subject].to_numpy(), part[peers].to_numpy()
+        draws = generator.integers(len(part), size=(resamples, len(part)))
+        ratios = own[draws].mean(axis=1) / others[draws].mean(axis=1).min(axis=1)
+        drawn.append(ratios)
+        best = int(others.mean(axis=0).argmin())
+        low, high = np.percentile(ratios, tails)
+        rows.append(
+            {
+                "problem": str(problem),
+                "seeds": len(part),
+                "value": own.mean(),
+                "peer": peers[best],
+                "peer_value": others[:, best].mean(),
+                "ratio": own.mean() / others[:, best].mean(),
+                "low": low,
+                "high": high,
+                "wins": int((own < others[:, best]).sum()),
+                "ties": int((own == others[:, best]).sum()),
+                "losses": int((own > others[:, best]).sum()),
+            }
+        )
+    if not rows:
+        raise ValueError("no problem was done by all optimizers with the same seed; finish the campaign first.")
+    table = pandas.DataFrame(rows)
+    means = np.exp(np.log(drawn).mean(axis=0))
+    low, high = np.percentile(means, tails)
+    geometric_mean = Interval(float(np.exp(np.log(table["ratio"]).mean())), float(low), float(high))
+    known = dict.fromkeys(str(name) for name in runs.index.get_level_values("problem"))
+    return Ratios(table, geometric_mean, [name for name in known if name not in set(table["problem"])])
+
+
 def wilcoxon(differences: npt.NDArray[np.float64]) -> float:
     """p-value of Wilcoxon's signed-rank test, two-sided; 1 where nothing differs."""
     return 1.0 if not differences.any() else float(stats.wilcoxon(differences).pvalue)

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import platform
+from contextlib import suppress
 from importlib.metadata import PackageNotFoundError, version
 
 PACKAGES = ("betabo", "torch", "gpytorch", "botorch", "numpy", "scipy")
+PEERS = ("optuna", "ax-platform", "smac", "nevergrad", "cma", "cmaes", "HEBO")
 
 
 def versions() -> dict[str, str]:
@@ -16,4 +18,7 @@ def versions() -> dict[str, str]:
             found[package] = version(package)
         except PackageNotFoundError:
             found[package] = "unknown"
+    for package in PEERS:
+        with suppress(PackageNotFoundError):
+            found[package] = version(package)
     return found

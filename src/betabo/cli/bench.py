@@ -4,11 +4,15 @@ from __future__ import annotations
 
 from enum import StrEnum
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from betabo.cli.errors import FAILURE, user_errors
+
+if TYPE_CHECKING:
+    from betabo.bench.display import Display
+    from betabo.bench.runner import Outcome
 
 app = typer.Typer(
     help="Compare optimizers on test problems: run a campaign, print its table, draw its figures.",
@@ -57,22 +61,65 @@ def run(
 
     Example: betabo bench run examples/campaign.toml --out out/campaign --workers 2
     """
-    import sys
-
     from betabo.bench.campaign import load_campaign
-    from betabo.bench.display import Display, Lines, Live
     from betabo.bench.runner import run_campaign
 
-    def write(line: str) -> None:
-        typer.echo(line, err=True)
-
-    campaign = load_campaign(file)
-    display: Display = Live() if sys.stderr.isatty() else Lines(write)
-    outcome = run_campaign(campaign, out, workers=workers, display=display)
-    typer.echo(f"{len(outcome.done)} runs done, {len(outcome.kept)} done before, {len(outcome.failed)} failed: {out}")
-    for key, path in outcome.failed.items():
-        typer.echo(f"failed: {key}, see {path}", err=True)
+    outcome = run_campaign(load_campaign(file), out, workers=workers, display=_display())
+    _say_outcome(outcome, out)
     if outcome.failed:
+        raise typer.Exit(FAILURE)
+
+
+@app.command()
+@user_errors
+def peers(
+    out: Annotated[Path, typer.Option(metavar="DIR", help="Where the runs are kept; the report goes to DIR/report.")],
+    suite: Annotated[
+        str, typer.Option(metavar="NAME", help="synthetic-20, synthetic-6, real, or all of them.")
+    ] = "all",
+    optimizers: Annotated[
+        str | None,
+        typer.Option(metavar="A,B,...", help="Optimizers of the catalogue.", show_default="all of them"),
+    ] = None,
+    seeds: Annotated[int, typer.Option(metavar="N", min=1, help="Seeds of each optimizer on each problem.")] = 5,
+    workers: Annotated[int, typer.Option(metavar="N", min=1, help="Runs at a time.")] = 1,
+    report: Annotated[bool, typer.Option("--report", help="Report on the runs that are done, and start none.")] = False,
+) -> None:
+    """Compare betabo with optimizers of other packages, and report ranks, regrets, times and goals.
+
+    A campaign for each suite, in folders of its name: what is done is kept, and started again it goes on.
+
+    Example: betabo bench peers --out out/peers --workers 2 --optimizers betabo,random
+    """
+    from betabo.bench.peers import plan_peers, record_not_run
+    from betabo.bench.peers_report import write_report
+    from betabo.bench.runner import run_campaign
+    from betabo.cli.errors import warn
+
+    failed = False
+    if not report:
+        names = None if optimizers is None else [name.strip() for name in optimizers.split(",") if name.strip()]
+        plan = plan_peers(suite, names, seeds)
+        record_not_run(plan, out)
+        for name, reason in plan.not_run.items():
+            warn(f"not run: {name}: {reason}")
+        for name, campaign in plan.campaigns.items():
+            outcome = run_campaign(campaign, out / name, workers=workers, display=_display())
+            _say_outcome(outcome, out / name)
+            failed = failed or bool(outcome.failed)
+    try:
+        written = write_report(out)
+    except ValueError as error:
+        if report:
+            raise
+        warn(f"no report yet: {error}")  # betabo or its peers may be run later, or in another environment
+    else:
+        for goal in written.goals:
+            typer.echo(f"{goal.verdict}: {goal.text} ({goal.evidence})")
+        for note in written.notes:
+            warn(note)
+        typer.echo(f"report: {written.files[0]}")
+    if failed:
         raise typer.Exit(FAILURE)
 
 
@@ -144,3 +191,21 @@ def show_catalogues() -> None:
             listing.add_row(entry.name, entry.description)
         print_table(screen, listing)
         screen.print()
+
+
+def _display() -> Display:
+    """A live table for a terminal, lines for a log."""
+    import sys
+
+    from betabo.bench.display import Lines, Live
+
+    def write(line: str) -> None:
+        typer.echo(line, err=True)
+
+    return Live() if sys.stderr.isatty() else Lines(write)
+
+
+def _say_outcome(outcome: Outcome, out: Path) -> None:
+    typer.echo(f"{len(outcome.done)} runs done, {len(outcome.kept)} done before, {len(outcome.failed)} failed: {out}")
+    for key, path in outcome.failed.items():
+        typer.echo(f"failed: {key}, see {path}", err=True)

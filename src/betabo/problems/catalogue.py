@@ -8,6 +8,9 @@ from dataclasses import dataclass
 
 from botorch.test_functions.synthetic import Ackley, Branin, Griewank, Hartmann, Levy, SyntheticTestFunction
 
+from betabo.problems.designs import PressureVessel, SpeedReducer
+from betabo.problems.landing import LunarLander
+from betabo.problems.learning import BoostingDiabetes, MlpDigits, SvmCancer
 from betabo.problems.repeated import Repeated
 
 
@@ -58,5 +61,11 @@ for _entry in (
     ProblemEntry(
         "hartmann", "Hartmann-6, the mean over blocks of six coordinates.", lambda dim: Repeated(Hartmann(6), dim), 6
     ),
+    ProblemEntry("pressure_vessel", "Cost of a tank, its length on a bound, 4 parameters.", PressureVessel, 4),
+    ProblemEntry("speed_reducer", "Weight of a gear box, three sizes on bounds, 7 parameters.", SpeedReducer, 7),
+    ProblemEntry("svm_cancer", "Loss of a support vector machine, 2 parameters.", SvmCancer, 2),
+    ProblemEntry("boosting_diabetes", "Error of gradient boosting, 6 parameters.", BoostingDiabetes, 6),
+    ProblemEntry("mlp_digits", "Loss of a small neural network, 5 parameters.", MlpDigits, 5),
+    ProblemEntry("lunar_lander", "Negative return of a controller that lands a craft, 10 parameters.", LunarLander, 10),
 ):
     register_problem(_entry)

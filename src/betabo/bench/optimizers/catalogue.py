@@ -8,8 +8,17 @@ from difflib import get_close_matches
 from typing import Any
 
 from betabo.bench.optimizers.adapter import OptimizerAdapter
+from betabo.bench.optimizers.ax_search import AxSearch
 from betabo.bench.optimizers.betabo_search import BetaboSearch
+from betabo.bench.optimizers.botorch_search import BotorchSearch
+from betabo.bench.optimizers.corners import CornerSearch
+from betabo.bench.optimizers.hebo_search import HeboSearch
+from betabo.bench.optimizers.nevergrad_search import NevergradSearch
+from betabo.bench.optimizers.optuna_search import OptunaCmaEs, OptunaGP, OptunaTPE
+from betabo.bench.optimizers.pycma_search import PycmaSearch
 from betabo.bench.optimizers.random_search import RandomSearch
+from betabo.bench.optimizers.smac_search import SmacSearch
+from betabo.bench.optimizers.turbo import TurboSearch
 from betabo.optimizer import Config
 
 
@@ -41,6 +50,22 @@ OPTIMIZERS: dict[str, OptimizerEntry] = {
     for entry in (
         OptimizerEntry("betabo", "betabo with any kernel and acquisition function.", _betabo, _SETTINGS),
         OptimizerEntry("random", "Uniform random points after the starting points.", RandomSearch),
+        OptimizerEntry("corners", "Random vertices of the box after the starting points.", CornerSearch),
+        OptimizerEntry(
+            "botorch",
+            "BoTorch's default loop: SingleTaskGP, log expected improvement.",
+            BotorchSearch,
+            ("restarts", "raw_samples", "around_best"),
+        ),
+        OptimizerEntry("turbo", "TuRBO-1: Thompson sampling in one trust region.", TurboSearch),
+        OptimizerEntry("ax", "Ax with its default generation strategy.", AxSearch),
+        OptimizerEntry("optuna-gp", "Optuna's GPSampler.", OptunaGP, ("deterministic",)),
+        OptimizerEntry("optuna-tpe", "Optuna's TPESampler.", OptunaTPE),
+        OptimizerEntry("optuna-cmaes", "Optuna's CmaEsSampler from the best starting point.", OptunaCmaEs),
+        OptimizerEntry("pycma", "CMA-ES of pycma from the best starting point.", PycmaSearch, ("sigma",)),
+        OptimizerEntry("smac", "SMAC3's BlackBoxFacade.", SmacSearch),
+        OptimizerEntry("hebo", "HEBO; needs an environment of its own.", HeboSearch),
+        OptimizerEntry("nevergrad", "Nevergrad's NGOpt for a planned budget.", NevergradSearch, ("budget",)),
     )
 }
 """The catalogue: each entry under its name."""
