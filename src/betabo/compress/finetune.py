@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cache
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias, get_args
+from typing import TYPE_CHECKING, Literal, TypeAlias, get_args
 
 import torch
 from torch import Tensor, nn
@@ -259,11 +259,12 @@ class _Run:
         """A step that replays what is recorded now; the plain step for a model that cannot be recorded."""
         self._optimizer.zero_grad(set_to_none=True)
         try:
-            return _recorded(self._step, self._device)
+            return _recorder(self._device).record(self._step)
         except torch.cuda.OutOfMemoryError:
             raise
         except RuntimeError as error:
             _logger.info("a step of %s is not recorded: %s", type(self._model).__name__, error)
+            _recorder.cache_clear()  # a recording that broke off leaves its memory in an unknown state
             self._optimizer.zero_grad(set_to_none=True)
             return self._step
 
@@ -287,35 +288,40 @@ class _Run:
         return optimizer
 
 
-def _recorded(step: Callable[[], None], device: torch.device, pool: Any = None) -> Callable[[], None]:
-    """Record a step as a CUDA graph, without running it; returns what replays it.
+class _Recorder:
+    """Records steps as CUDA graphs, without running them.
 
     The context manager of torch for this gives all unused memory back first, which takes longer than a short training
-    and makes every other process on the card wait. Here recordings take turns in one pool of memory instead.
+    and makes every other process on the card wait. Here recordings take turns in one pool of memory instead, which an
+    empty one keeps between the others.
     """
-    graph = torch.cuda.CUDAGraph()
-    stream = torch.cuda.Stream(device)
-    stream.wait_stream(torch.cuda.current_stream(device))
-    torch.cuda.synchronize(device)
-    with torch.cuda.stream(stream):
-        graph.capture_begin(pool=_pool(device)[0] if pool is None else pool)
-        try:
-            step()
-        finally:
-            graph.capture_end()
-    torch.cuda.current_stream(device).wait_stream(stream)
-    return graph.replay
+
+    def __init__(self, device: torch.device) -> None:
+        self._device, self._stream, self._pool = device, torch.cuda.Stream(device), torch.cuda.graph_pool_handle()
+        number = torch.zeros(1, device=device)
+
+        def count() -> None:
+            number.add_(1)
+
+        self._keeper = self.record(count)
+
+    def record(self, step: Callable[[], None]) -> Callable[[], None]:
+        """Record a step; returns what replays it."""
+        graph = torch.cuda.CUDAGraph()
+        torch.cuda.synchronize(self._device)
+        with torch.cuda.stream(self._stream):
+            graph.capture_begin(pool=self._pool)
+            try:
+                step()
+            finally:
+                graph.capture_end()
+        torch.cuda.current_stream(self._device).wait_stream(self._stream)
+        return graph.replay
 
 
 @cache
-def _pool(device: torch.device) -> tuple[Any, Callable[[], None]]:
-    """Memory for recordings, and an empty recording that keeps it between others."""
-    pool, number = torch.cuda.graph_pool_handle(), torch.zeros(1, device=device)
-
-    def count() -> None:
-        number.add_(1)
-
-    return pool, _recorded(count, device, pool)
+def _recorder(device: torch.device) -> _Recorder:
+    return _Recorder(device)
 
 
 def _order(count: int, training: Training, seed: int) -> Tensor:
