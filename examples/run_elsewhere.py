@@ -24,7 +24,7 @@ from multiprocessing import get_context
 from multiprocessing.pool import AsyncResult
 from pathlib import Path
 
-from betabo.bench.executor import ONE_THREAD
+from betabo.bench.executor import WORKER_ENVIRONMENT
 from betabo.bench.run import Record, Run, perform
 from betabo.bench.storage import encode, write_whole
 from betabo.reproduce.campaigns import CAMPAIGNS, expected_seconds
@@ -67,7 +67,7 @@ def carry_out(runs: list[Run], out: Path, workers: int, deadline: float) -> None
     """Do the runs that have no file, as far as they can be done before the deadline of the monotonic clock."""
     waiting = sorted((run for run in runs if not file_of(run, out).exists()), key=lambda run: run.seed)
     print(f"{len(waiting)} of {len(runs)} runs to do, {workers} at a time", flush=True)
-    os.environ.update(ONE_THREAD)  # workers inherit it, and libraries read it when they are loaded
+    os.environ.update(WORKER_ENVIRONMENT)  # workers inherit it, and libraries read it when they are loaded
     running: list[Running] = []
     slowness = 1.0
     done = 0
