@@ -279,7 +279,7 @@ def table(arguments: argparse.Namespace) -> None:
     import pandas as pd
 
     runs = pd.DataFrame([run for path in sorted(arguments.out.glob("*.jsonl")) for run in done(path)])
-    logs = runs.assign(log=np.log(runs["regret"])).pivot_table(
+    logs = runs.assign(log=np.log(runs["regret"].clip(lower=arguments.floor))).pivot_table(
         index=["problem", "seed"], columns="recipe", values="log"
     )
     difference = logs.sub(logs[arguments.baseline], axis=0)
@@ -320,6 +320,7 @@ def main() -> None:
     command = commands.add_parser("table", help="compare what there is")
     command.add_argument("out", type=Path)
     command.add_argument("--baseline", default="default")
+    command.add_argument("--floor", type=float, default=1e-4, help="what is below counts as solved (default 1e-4)")
     arguments = parser.parse_args()
     if arguments.command == "table":
         table(arguments)
