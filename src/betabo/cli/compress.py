@@ -15,7 +15,17 @@ import typer
 from betabo.cli import names
 from betabo.cli.errors import FAILURE, INTERRUPTED, fail, user_errors, warn
 from betabo.cli.minimize import storage_option
-from betabo.cli.options import DEFAULT_STORAGE, Storage
+from betabo.cli.options import (
+    DEFAULT_LOGS,
+    DEFAULT_STORAGE,
+    SEARCH_PANEL,
+    STUDY_PANEL,
+    KernelName,
+    Logs,
+    Plain,
+    Quiet,
+    Storage,
+)
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -31,9 +41,6 @@ _NOTICEABLE = 1e-6  # difference of two objectives
 
 _WHAT = "What is compressed"
 _HOW = "How"
-_STUDY = "Study"
-_SEARCH = "Search"
-_SHOWN = "What is shown"
 
 
 class Device(StrEnum):
@@ -150,7 +157,7 @@ def compress(
             metavar="N",
             help="How many trials the study should reach in total.",
             show_default="35",
-            rich_help_panel=_STUDY,
+            rich_help_panel=STUDY_PANEL,
         ),
     ] = None,
     study: Annotated[
@@ -159,55 +166,43 @@ def compress(
             metavar="NAME",
             help="Name of the study, which goes on if it exists.",
             show_default="from the model and the task",
-            rich_help_panel=_STUDY,
+            rich_help_panel=STUDY_PANEL,
         ),
     ] = None,
     storage: Storage = DEFAULT_STORAGE,
     workers: Annotated[
-        int, typer.Option(metavar="N", min=1, help="Trials at the same time.", rich_help_panel=_STUDY)
+        int, typer.Option(metavar="N", min=1, help="Trials at the same time.", rich_help_panel=STUDY_PANEL)
     ] = 1,
-    logs: Annotated[
-        Path, typer.Option(metavar="DIR", help="Folder of the output of the trials.", rich_help_panel=_STUDY)
-    ] = Path("betabo-logs"),
-    kernel: Annotated[
-        str | None,
-        typer.Option(
-            metavar="NAME",
-            help="Kernel of the search; see `betabo kernels`.",
-            show_default="beta-matern",
-            rich_help_panel=_SEARCH,
-        ),
-    ] = None,
+    logs: Logs = DEFAULT_LOGS,
+    kernel: KernelName = None,
     acquisition: Annotated[
         str | None,
         typer.Option(
             metavar="NAME",
             help="Acquisition function; see `betabo acquisitions`.",
             show_default="ucb",
-            rich_help_panel=_SEARCH,
+            rich_help_panel=SEARCH_PANEL,
         ),
     ] = None,
     starting_points: Annotated[
         int | None,
-        typer.Option(metavar="N", help="Trials before the model is asked.", show_default="5", rich_help_panel=_SEARCH),
+        typer.Option(
+            metavar="N", help="Trials before the model is asked.", show_default="5", rich_help_panel=SEARCH_PANEL
+        ),
     ] = None,
     start: Annotated[
         Start,
         typer.Option(
             help="What they are: Sobol points, or the same ratio in all layers, from the lowest to the highest.",
-            rich_help_panel=_SEARCH,
+            rich_help_panel=SEARCH_PANEL,
         ),
     ] = Start.SOBOL,
     seed: Annotated[
-        int, typer.Option(metavar="N", help="Seed of the search, the examples, the training.", rich_help_panel=_SEARCH)
+        int,
+        typer.Option(metavar="N", help="Seed of the search, the examples, the training.", rich_help_panel=SEARCH_PANEL),
     ] = 0,
-    quiet: Annotated[bool, typer.Option("--quiet", help="Only the result at the end.", rich_help_panel=_SHOWN)] = False,
-    plain: Annotated[
-        bool,
-        typer.Option(
-            "--plain", help="A line for each finished trial in place of the live table.", rich_help_panel=_SHOWN
-        ),
-    ] = False,
+    quiet: Quiet = False,
+    plain: Plain = False,
 ) -> None:
     """Compress a transformer: search the rank of each linear layer, and store the best model.
 

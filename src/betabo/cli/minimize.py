@@ -10,7 +10,17 @@ import typer
 
 from betabo.cli import names
 from betabo.cli.errors import FAILURE, INTERRUPTED, fail, user_errors, warn
-from betabo.cli.options import DEFAULT_STORAGE, Storage
+from betabo.cli.options import (
+    DEFAULT_LOGS,
+    DEFAULT_STORAGE,
+    SEARCH_PANEL,
+    STUDY_PANEL,
+    KernelName,
+    Logs,
+    Plain,
+    Quiet,
+    Storage,
+)
 
 if TYPE_CHECKING:
     from betabo.optimizer import Config
@@ -19,9 +29,6 @@ if TYPE_CHECKING:
 
 _OBJECTIVE = "Objective"
 _SPACE = "Space"
-_STUDY = "Study"
-_SEARCH = "Search"
-_SHOWN = "What is shown"
 
 
 @user_errors
@@ -83,7 +90,8 @@ def minimize(
         ),
     ] = None,
     trials: Annotated[
-        int, typer.Option(metavar="N", help="How many trials the study should reach in total.", rich_help_panel=_STUDY)
+        int,
+        typer.Option(metavar="N", help="How many trials the study should reach in total.", rich_help_panel=STUDY_PANEL),
     ] = 50,
     study: Annotated[
         str | None,
@@ -91,32 +99,23 @@ def minimize(
             metavar="NAME",
             help="Name of the study, which goes on if it exists.",
             show_default="from the objective",
-            rich_help_panel=_STUDY,
+            rich_help_panel=STUDY_PANEL,
         ),
     ] = None,
     storage: Storage = DEFAULT_STORAGE,
     workers: Annotated[
-        int, typer.Option(metavar="N", help="Trials at the same time, each in its process.", rich_help_panel=_STUDY)
+        int,
+        typer.Option(metavar="N", help="Trials at the same time, each in its process.", rich_help_panel=STUDY_PANEL),
     ] = 1,
-    logs: Annotated[
-        Path, typer.Option(metavar="DIR", help="Folder of the output of the trials.", rich_help_panel=_STUDY)
-    ] = Path("betabo-logs"),
-    kernel: Annotated[
-        str | None,
-        typer.Option(
-            metavar="NAME",
-            help="Kernel of the model; see `betabo kernels`.",
-            show_default="beta-matern",
-            rich_help_panel=_SEARCH,
-        ),
-    ] = None,
+    logs: Logs = DEFAULT_LOGS,
+    kernel: KernelName = None,
     acquisition: Annotated[
         str | None,
         typer.Option(
             metavar="NAME",
             help="Acquisition function; see `betabo acquisitions`.",
             show_default="log_ei",
-            rich_help_panel=_SEARCH,
+            rich_help_panel=SEARCH_PANEL,
         ),
     ] = None,
     noise: Annotated[
@@ -125,7 +124,7 @@ def minimize(
             metavar="unknown|none|VARIANCE",
             help="Noise of the objective.",
             show_default="unknown",
-            rich_help_panel=_SEARCH,
+            rich_help_panel=SEARCH_PANEL,
         ),
     ] = None,
     starting_points: Annotated[
@@ -134,17 +133,14 @@ def minimize(
             metavar="N",
             help="Trials before the model is asked.",
             show_default="twice the dimension, 5 to 60",
-            rich_help_panel=_SEARCH,
+            rich_help_panel=SEARCH_PANEL,
         ),
     ] = None,
-    seed: Annotated[int | None, typer.Option(metavar="N", help="Seed of the search.", rich_help_panel=_SEARCH)] = None,
-    quiet: Annotated[bool, typer.Option("--quiet", help="Only the result at the end.", rich_help_panel=_SHOWN)] = False,
-    plain: Annotated[
-        bool,
-        typer.Option(
-            "--plain", help="A line for each finished trial in place of the live table.", rich_help_panel=_SHOWN
-        ),
-    ] = False,
+    seed: Annotated[
+        int | None, typer.Option(metavar="N", help="Seed of the search.", rich_help_panel=SEARCH_PANEL)
+    ] = None,
+    quiet: Quiet = False,
+    plain: Plain = False,
 ) -> None:
     """Minimize a function or the result of a program, and store every trial as it happens.
 
