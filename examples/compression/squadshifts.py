@@ -3,7 +3,7 @@
 Train: all of Amazon and Reddit, and 60 % of the contexts of New Wikipedia. Validation: another 10 % of those. Test: the
 remaining 30 %. No context is in two of them. What the sets were made for is testing, so results are not those of SQuAD.
 
-    python examples/compression/squadshifts.py --data data/squad --out data/squadshifts
+    python examples/compression/squadshifts.py --data squadshifts --out data/squad
 """
 
 from __future__ import annotations

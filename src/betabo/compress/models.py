@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import logging
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import partial
@@ -123,6 +124,8 @@ def load_tokenizer(source: str | Path) -> Any:
         try:
             tokenizer = transformers.AutoTokenizer.from_pretrained(place)
         except (OSError, ValueError, KeyError, ImportError) as error:
+            if isinstance(error, OSError) and not Path(place).is_dir():
+                raise _unreachable(source, error) from error
             raise ModelError(
                 f"the model {str(source)!r} has no tokenizer that can be loaded: {_line(error)}"
             ) from error
@@ -267,17 +270,21 @@ def _line(error: Exception) -> str:
 
 @contextlib.contextmanager
 def _quiet() -> Iterator[None]:
-    """Without transformers' progress bars and messages: a new head is reported by `LoadedModel`."""
-    logging = _transformers().utils.logging
-    verbosity, bars = logging.get_verbosity(), logging.is_progress_bar_enabled()
-    logging.set_verbosity_error()
-    logging.disable_progress_bar()
+    """Without the progress bars and messages of transformers and the hub: a new head is reported by `LoadedModel`."""
+    shown = _transformers().utils.logging
+    verbosity, bars = shown.get_verbosity(), shown.is_progress_bar_enabled()
+    hub = logging.getLogger("huggingface_hub")
+    level = hub.level
+    shown.set_verbosity_error()
+    shown.disable_progress_bar()
+    hub.setLevel(logging.ERROR)
     try:
         yield
     finally:
-        logging.set_verbosity(verbosity)
+        shown.set_verbosity(verbosity)
+        hub.setLevel(level)
         if bars:
-            logging.enable_progress_bar()
+            shown.enable_progress_bar()
 
 
 def _transformers() -> Any:
