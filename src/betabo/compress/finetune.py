@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import logging
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cache
@@ -18,8 +18,8 @@ from typing import TYPE_CHECKING, Literal, TypeAlias, get_args
 import torch
 from torch import Tensor, nn
 
-from betabo.compress.layers import LoSparseLinear, rows_of
-from betabo.compress.pruning import Pruning, RowPruner
+from betabo.compress.layers import LoSparseLinear
+from betabo.compress.pruning import Pruning, RowPruner, keep_largest
 
 if TYPE_CHECKING:
     from betabo.compress.tasks import Split, Task
@@ -141,21 +141,6 @@ def finetune(
     if pruner is not None:
         pruner.finish()
     return losses
-
-
-def keep_largest(layers: Sequence[LoSparseLinear], pruning: Pruning) -> None:
-    """Prune by the norms of the rows, for layers that are not trained."""
-    if pruning.scope == "layer":
-        for layer in layers:
-            layer.keep_largest(rows_of(pruning.keep, len(layer.sparse)))
-        return
-    norms = torch.cat([layer.sparse.detach().norm(dim=1) for layer in layers])
-    kept = torch.zeros_like(norms, dtype=torch.bool)
-    kept[norms.topk(rows_of(pruning.keep, len(norms))).indices] = True
-    with torch.no_grad():
-        for layer, part in zip(layers, kept.split([len(layer.sparse) for layer in layers]), strict=True):
-            layer.kept.copy_(part)
-            layer.sparse[~part] = 0
 
 
 @torch.inference_mode()

@@ -161,7 +161,7 @@ class CompressionPlan:
                     role=role,
                 )
             )
-        return cls(tuple(layers), _left_out(model, set(chosen), tied), group)
+        return cls(tuple(layers), _left_out(model, set(chosen), tied, has_blocks=bool(blocks)), group)
 
     @cached_property
     def coordinates(self) -> tuple[str, ...]:
@@ -272,7 +272,7 @@ def _role(path: str) -> str:
     return "O" if _ATTENTION.search(path) else "FC"
 
 
-def _left_out(model: nn.Module, chosen: set[str], tied: set[str]) -> tuple[LeftOut, ...]:
+def _left_out(model: nn.Module, chosen: set[str], tied: set[str], *, has_blocks: bool) -> tuple[LeftOut, ...]:
     found = []
     counted: set[int] = set()
     for name, module in model.named_modules():
@@ -287,6 +287,6 @@ def _left_out(model: nn.Module, chosen: set[str], tied: set[str]) -> tuple[LeftO
         elif f"{name}.weight" in tied:
             why = "it shares its weight with another layer"
         else:
-            why = "outside the blocks" if _blocks(model) else "the last layer"
+            why = "outside the blocks" if has_blocks else "the last layer"
         found.append(LeftOut(name, type(module).__name__, sum(p.numel() for p in own), why))
     return tuple(found)

@@ -88,6 +88,19 @@ def _deberta(task: str, note: str = "") -> Preset:
     )
 
 
+def _minilm(task: str, title: str, data: str = "data/glue", also: str = "") -> Preset:
+    return Preset(
+        name=f"minilm-{task}",
+        description=f"MiniLM (6 blocks) on {title}, a coordinate a layer",
+        model="models/minilm",
+        task=task,
+        source="ours",
+        data=data,
+        training=Training(steps=60, batch=32, rate=1e-4),
+        note=f"The model comes from examples/compression/minilm.py{also}.",
+    )
+
+
 _PAPER = (
     Preset(
         name="vit-imagenet",
@@ -133,36 +146,9 @@ _OURS = (
         max_validation=2500,
         note="The model comes from examples/compression/train_vit.py.",
     ),
-    Preset(
-        name="minilm-mrpc",
-        description="MiniLM (6 blocks) on MRPC, a coordinate a layer",
-        model="models/minilm",
-        task="mrpc",
-        source="ours",
-        data="data/glue",
-        training=Training(steps=60, batch=32, rate=1e-4),
-        note="The model comes from examples/compression/minilm.py.",
-    ),
-    Preset(
-        name="minilm-rte",
-        description="MiniLM (6 blocks) on RTE, a coordinate a layer",
-        model="models/minilm",
-        task="rte",
-        source="ours",
-        data="data/glue",
-        training=Training(steps=60, batch=32, rate=1e-4),
-        note="The model comes from examples/compression/minilm.py.",
-    ),
-    Preset(
-        name="minilm-squadshifts",
-        description="MiniLM (6 blocks) on SQuADShifts, a coordinate a layer",
-        model="models/minilm",
-        task="squadshifts",
-        source="ours",
-        data="data/squad",
-        training=Training(steps=60, batch=32, rate=1e-4),
-        note="The model comes from examples/compression/minilm.py, the data from squadshifts.py beside it.",
-    ),
+    _minilm("mrpc", "MRPC"),
+    _minilm("rte", "RTE"),
+    _minilm("squadshifts", "SQuADShifts", data="data/squad", also=", the data from squadshifts.py beside it"),
     Preset(
         name="gpt2-shakespeare",
         description="a small GPT-2 on Tiny Shakespeare, a coordinate a layer",

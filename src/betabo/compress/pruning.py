@@ -2,7 +2,7 @@ r"""Pruning the rows of $S$ while a model is trained.
 
 The sensitivity of an entry is $|S_{ij} \, \partial \mathrm{loss} / \partial S_{ij}|$, and that of a row the mean of its
 entries. It is averaged over the steps since the last look, smoothed over the looks, and the rows of the lowest scores
-are set to zero. They are not frozen: their gradients go on, and a row may come back until the last steps.
+are set to zero. They are not frozen: their gradients go on, and a row may come back until the end.
 
 The share of rows that is kept falls from one to its final value $p$ on a cubic schedule,
 
@@ -117,6 +117,21 @@ class RowPruner:
         """Write the masks into the layers and zero what is pruned."""
         for family in self._families:
             family.finish()
+
+
+def keep_largest(layers: Sequence[LoSparseLinear], pruning: Pruning) -> None:
+    """Prune by the norms of the rows, for layers that are not trained."""
+    if pruning.scope == "layer":
+        for layer in layers:
+            layer.keep_largest(rows_of(pruning.keep, len(layer.sparse)))
+        return
+    norms = torch.cat([layer.sparse.detach().norm(dim=1) for layer in layers])
+    kept = torch.zeros_like(norms, dtype=torch.bool)
+    kept[norms.topk(rows_of(pruning.keep, len(norms))).indices] = True
+    with torch.no_grad():
+        for layer, part in zip(layers, kept.split([len(layer.sparse) for layer in layers]), strict=True):
+            layer.kept.copy_(part)
+            layer.sparse[~part] = 0
 
 
 class _Family:
