@@ -7,8 +7,8 @@ points with the same seed, and are compared seed by seed.
     python examples/experiments/tuning.py run --recipes default matern optuna-gp --seeds 10 --workers 2 --out out/tuning
     python examples/experiments/tuning.py table out/tuning --baseline default
 
-A recipe is one of those below, or an optimizer of `betabo bench`. Runs are lines of JSON in one file a recipe; the same
-command again does what is missing.
+A recipe is one of those below, several of them joined by `+`, or an optimizer of `betabo bench`. Runs are lines
+of JSON in one file a recipe; the same command again does what is missing.
 """
 
 from __future__ import annotations
@@ -46,8 +46,11 @@ def ellipsoid(z: Array) -> float:
 
 def rotated(z: Array) -> float:
     """The same in directions that are no coordinates."""
-    basis = np.linalg.qr(np.random.default_rng(len(z)).standard_normal((len(z), len(z))))[0]
-    return ellipsoid(basis @ z)
+    return ellipsoid(_basis(len(z)) @ z)
+
+
+def _basis(dim: int) -> Array:
+    return np.linalg.qr(np.random.default_rng(dim).standard_normal((dim, dim)))[0]
 
 
 def rastrigin(z: Array) -> float:
@@ -72,13 +75,19 @@ def few(z: Array) -> float:
     return float((z[0] - z[1]) ** 2 + 0.5 * abs(z[1] * z[2]) + z[2] ** 2 + 0.2 * abs(z[0]) ** 1.5)
 
 
+def turned(z: Array) -> float:
+    """A grid of local optima in directions that are no coordinates."""
+    return rastrigin(_basis(len(z)) @ z)
+
+
 def sharp(z: Array) -> float:
     """A funnel with a kink at the optimum."""
     return float(10 * np.sqrt(np.abs(z).mean()) + np.abs(z).sum())
 
 
 FUNCTIONS: dict[str, Callable[[Array], float]] = {
-    function.__name__: function for function in (ellipsoid, rotated, rastrigin, rosenbrock, styblinski, few, sharp)
+    function.__name__: function
+    for function in (ellipsoid, rotated, rastrigin, rosenbrock, styblinski, few, sharp, turned)
 }
 PLACEMENTS = ("interior", "face", "faces", "vertex", "outside")
 DIMENSIONS = (4, 10, 16)
@@ -138,7 +147,7 @@ def recipes() -> dict[str, dict[str, Any]]:
     """Settings of `betabo.Config` by name of a recipe."""
     from gpytorch.priors import LogNormalPrior
 
-    from betabo.kernels.factory import beta_matern_covariance
+    from betabo.kernels.factory import beta_additive_covariance, beta_matern_covariance
 
     def beta_matern(dims: int, prior: tuple[float, float] | None = None, **settings: Any) -> Any:
         kernel = beta_matern_covariance(dims, **settings)
@@ -159,6 +168,9 @@ def recipes() -> dict[str, dict[str, Any]]:
         "no-power": {"power_transform": False},
         "no-noise": {"noise": "none"},
         "ucb": {"acquisition": "ucb"},
+        "additive": {"kernel": beta_additive_covariance},
+        "additive-straight": {"kernel": partial(beta_additive_covariance, bend=0.0)},
+        "additive-rbf": {"kernel": partial(beta_additive_covariance, nu=math.inf)},
     }
 
 
@@ -208,12 +220,95 @@ def harder_search(starts: int, samples: int) -> None:
     maximize.MaximizeOptions.__init__.__defaults__ = (2 * samples, samples, starts, 100)  # type: ignore[misc]
 
 
+def believe_less_noise(location: float, scale: float) -> None:
+    """Another log-normal prior of the noise variance."""
+    from betabo.surrogate import fit
+
+    fit._NOISE_PRIOR = (location, scale)
+
+
+def fit_less_often(growth: float) -> None:
+    """Keep the hyperparameters until the number of points has grown by a share."""
+    from betabo.optimizer import model
+
+    fit = model.fit_gp
+    last = 0
+
+    def patched(x: Any, y: Any, kernel: Any, **settings: Any) -> Any:
+        nonlocal last
+        if settings.get("warm_start") is not None and len(x) < last * (1 + growth):
+            return fit(x, y, kernel, **{**settings, "restarts": 0, "max_iterations": 0})
+        last = len(x)
+        return fit(x, y, kernel, **settings)
+
+    model.fit_gp = patched
+
+
+def scan_lines(levels: int) -> None:
+    """Start the maximization also from the best point with each coordinate at the minimum of the mean along its line."""
+    import torch
+
+    from betabo.acquisition import maximize
+    from betabo.optimizer import core
+
+    points_before, maximize_before = maximize.starting_points, core.maximize
+    grid = (1 - torch.cos(torch.linspace(0, math.pi, levels, dtype=torch.float64))) / 2
+
+    def lines(acquisition: Any, incumbents: Any, seed: int) -> Any:
+        generator = np.random.default_rng(seed)
+        found = []
+        for base in incumbents[:2]:
+            dims = len(base)
+            moved = base.expand(dims, levels, dims).clone()
+            moved[torch.arange(dims), :, torch.arange(dims)] = grid
+            points = torch.cat([moved.reshape(-1, dims), base[None]])
+            with torch.no_grad():
+                mean = acquisition.model.posterior(points.unsqueeze(-2)).mean.flatten()
+            lowest = mean[:-1].view(dims, levels).min(dim=1)
+            gain, target = (mean[-1] - lowest.values).clamp_min(0), grid[lowest.indices]
+            order = gain.argsort(descending=True)
+            for count in {1, 2, 4, 8, 16, 32, int((gain > 0).sum())}:
+                point = base.clone()
+                point[order[:count]] = torch.where(gain > 0, target, base)[order[:count]]
+                found.append(point)
+            for _ in range(16):
+                chosen = torch.from_numpy(generator.random(dims) < generator.random()) & (gain > 0)
+                found.append(torch.where(chosen, target, base))
+        return torch.stack(found)
+
+    def patched(acquisition: Any, incumbents: Any, **settings: Any) -> Any:
+        maximize.starting_points = lambda *given: [*points_before(*given), lines(acquisition, incumbents, given[-1])]
+        return maximize_before(acquisition, incumbents, **settings)
+
+    core.maximize = patched
+
+
+def look_farther(every: int, margin: float) -> None:
+    """Ask for an improvement by a margin, in standard deviations of the values, in some of the steps."""
+    from dataclasses import replace
+
+    from betabo.optimizer import model
+
+    make = model.make_acquisition
+
+    def patched(acquisition: Any, context: Any) -> Any:
+        if context.step % every == 0:
+            context = replace(context, best_f=context.best_f - margin)
+        return make(acquisition, context)
+
+    model.make_acquisition = patched
+
+
 PATCHES: dict[str, Callable[[], None]] = {
     "again-4": partial(again_from_the_start, 4),
     "evidence-beta": partial(by_evidence, "beta-matern", "beta"),
     "evidence-matern": partial(by_evidence, "beta-matern", "matern"),
     "evidence-three": partial(by_evidence, "beta-matern", "beta", "matern"),
     "search-4": partial(harder_search, 4, 256),
+    "quiet": partial(believe_less_noise, -8.0, 3.0),
+    "margin": partial(look_farther, 3, 0.1),
+    "scan": partial(scan_lines, 17),
+    "lazy": partial(fit_less_often, 0.04),
 }
 """What is changed in the optimizer itself for a recipe; each run is a process of its own."""
 
@@ -229,11 +324,13 @@ def run_one(problem: Problem, recipe: str, seed: int) -> dict[str, Any]:
     count = 3 * problem.dim
     start = SobolEngine(problem.dim, scramble=True, seed=seed).draw(count, dtype=torch.float64).numpy()
     objective = problem.objective(seed)
-    settings = recipes()
-    if recipe in PATCHES:
-        PATCHES[recipe]()
-    ours = recipe in settings or recipe in PATCHES
-    optimizer = make_adapter("betabo", settings.get(recipe, {})) if ours else make_adapter(recipe, {})
+    settings, parts = recipes(), recipe.split("+")
+    ours = all(part in settings or part in PATCHES for part in parts)
+    merged: dict[str, Any] = {}
+    for part in parts:
+        merged |= settings.get(part, {})
+        PATCHES.get(part, lambda: None)()
+    optimizer = make_adapter("betabo", merged) if ours else make_adapter(recipe, {})
     optimizer.start([(0.0, 1.0)] * problem.dim, start, seed)
     values, began = [], time.perf_counter()
     for _ in range(count + 20 + 3 * problem.dim):
@@ -269,7 +366,8 @@ def work(arguments: argparse.Namespace) -> None:
         path = arguments.out / f"{recipe.replace('/', '_')}-{arguments.worker}.jsonl"
         if any(run["problem"] == problem.name and run["seed"] == seed for run in done(path)):
             continue
-        run = _in_a_process_of_its_own(problem, recipe, seed) if recipe in PATCHES else run_one(problem, recipe, seed)
+        patched = any(part in PATCHES for part in recipe.split("+"))
+        run = _in_a_process_of_its_own(problem, recipe, seed) if patched else run_one(problem, recipe, seed)
         with path.open("a") as file:
             file.write(json.dumps({"recipe": recipe, **run}) + "\n")
 

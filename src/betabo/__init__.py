@@ -9,7 +9,14 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from betabo.kernels import BetaKernel, BetaMaternKernel, beta_covariance, beta_matern_covariance
+    from betabo.kernels import (
+        BetaKernel,
+        BetaMaternKernel,
+        MainEffectsKernel,
+        beta_additive_covariance,
+        beta_covariance,
+        beta_matern_covariance,
+    )
     from betabo.optimizer import Config, Optimizer, minimize
     from betabo.space import Categorical, Fixed, Float, Int, Space
 
@@ -26,6 +33,8 @@ _HOME = {
     "minimize": "betabo.optimizer",
     "BetaKernel": "betabo.kernels",
     "BetaMaternKernel": "betabo.kernels",
+    "MainEffectsKernel": "betabo.kernels",
+    "beta_additive_covariance": "betabo.kernels",
     "beta_covariance": "betabo.kernels",
     "beta_matern_covariance": "betabo.kernels",
 }
@@ -38,9 +47,11 @@ __all__ = [
     "Fixed",
     "Float",
     "Int",
+    "MainEffectsKernel",
     "Optimizer",
     "Space",
     "__version__",
+    "beta_additive_covariance",
     "beta_covariance",
     "beta_matern_covariance",
     "minimize",

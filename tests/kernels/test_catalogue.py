@@ -12,7 +12,7 @@ import torch
 from botorch.fit import fit_gpytorch_mll
 from botorch.models import SingleTaskGP
 from botorch.optim.utils import sample_all_priors
-from gpytorch.kernels import Kernel, MaternKernel, RBFKernel, ScaleKernel, SpectralMixtureKernel
+from gpytorch.kernels import AdditiveKernel, Kernel, MaternKernel, RBFKernel, ScaleKernel, SpectralMixtureKernel
 from gpytorch.mlls import ExactMarginalLogLikelihood
 from torch import Tensor
 
@@ -27,6 +27,7 @@ BASE = {
     "beta-paper": BetaKernel,
     "beta-correlation": BetaKernel,
     "beta-matern": BetaMaternKernel,
+    "beta-additive": AdditiveKernel,
     "rbf": RBFKernel,
     "matern": MaternKernel,
     "spectral-mixture": SpectralMixtureKernel,
@@ -88,7 +89,7 @@ def test_evaluates_and_backpropagates(name: str, dims: int) -> None:
 
 
 @pytest.mark.parametrize("dims", [1, 3, 20])
-@pytest.mark.parametrize("name", [name for name in KERNELS if name not in ("beta", "beta-paper")])
+@pytest.mark.parametrize("name", [name for name in KERNELS if name not in ("beta", "beta-paper", "beta-additive")])
 def test_prior_variance_starts_at_one(name: str, dims: int) -> None:
     kernel = KERNELS[name].make(dims).double()
     x = torch.rand(5, dims, dtype=torch.float64)

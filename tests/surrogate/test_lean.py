@@ -17,6 +17,7 @@ from torch import Tensor
 from betabo.kernels.beta import BetaKernel
 from betabo.kernels.beta_matern import BetaMaternKernel
 from betabo.kernels.catalogue import KERNELS
+from betabo.kernels.effects import MainEffectsKernel
 from betabo.surrogate import GaussianProcess
 from betabo.surrogate.lean import LeanPosterior
 
@@ -51,6 +52,12 @@ def beta_matern(nu: float, bandwidth: float, low: float, high: float, dims: int,
     return scaled(kernel)
 
 
+def main_effects(low: float, high: float, dims: int, bend: float = 0.9) -> Kernel:
+    kernel = MainEffectsKernel(dims, bend=bend).double()
+    kernel.lengthscale = spread(low, high, dims)
+    return scaled(kernel)
+
+
 CASES: dict[str, Callable[[int], Kernel]] = {
     "rbf": lambda d: stationary(math.inf, 0.3, 3.0, d),
     "matern-3/2": lambda d: stationary(1.5, 0.3, 3.0, d),
@@ -68,6 +75,15 @@ CASES: dict[str, Callable[[int], Kernel]] = {
     "beta-matern-5/2 long": lambda d: beta_matern(2.5, 0.05, 10.0, 1e3, d),
     "beta-matern-5/2 flat": lambda d: beta_matern(2.5, 1e3, 0.3, 3.0, d),
     "beta-matern-rbf": lambda d: beta_matern(math.inf, 0.2, 0.3, 10.0, d),
+    "main effects": lambda d: main_effects(0.3, 3.0, d),
+    "main effects short": lambda d: main_effects(0.025, 0.1, d),
+    "main effects flat": lambda d: main_effects(0.3, 3.0, d, bend=0.0),
+    "main effects of one length scale": lambda d: MainEffectsKernel().double(),
+    "beta-additive": lambda d: main_effects(0.3, 3.0, d) + beta_matern(2.5, 1.0, 0.3, 10.0, d),
+    "beta-additive weighted": lambda d: beta_matern(2.5, 0.5, 0.3, 10.0, d, weight=0.4) + main_effects(0.3, 3.0, d),
+    "main effects + rbf": lambda d: main_effects(0.3, 3.0, d, bend=0.99) + stationary(math.inf, 0.3, 3.0, d),
+    "rbf + matern-5/2": lambda d: stationary(math.inf, 0.3, 3.0, d) + stationary(2.5, 0.3, 3.0, d),
+    "beta + rbf + matern": lambda d: beta(0.3, 0.3, 10.0, d) + RBFKernel().double() + stationary(1.5, 0.3, 3.0, d),
 }
 
 
@@ -125,23 +141,40 @@ def test_moments_and_gradients_are_those_of_the_process(name: str, dims: int) ->
 
 @pytest.mark.filterwarnings("ignore:Negative variance")
 @pytest.mark.parametrize("n", [2, 150])
-@pytest.mark.parametrize("name", ["matern-5/2", "beta", "beta-matern-5/2"])
+@pytest.mark.parametrize("name", ["matern-5/2", "beta", "beta-matern-5/2", "main effects", "beta-additive"])
 def test_few_and_many_data_with_hardly_any_noise(name: str, n: int) -> None:
     x, y = data(n, 6)
     points = queries(x[: max(4, n)] if n > 4 else x.repeat(2, 1))
     assert_same(GaussianProcess(x, y, CASES[name](6), 1e-6), points)
 
 
-@pytest.mark.parametrize("name", ["beta", "beta-matern", "beta-paper", "rbf", "matern"])
+@pytest.mark.parametrize("name", ["beta", "beta-matern", "beta-additive", "beta-paper", "rbf", "matern"])
 def test_the_kernels_of_the_catalogue_have_a_lean_form(name: str) -> None:
     x, y = data(12, 4)
     process = GaussianProcess(x, y, KERNELS[name].make(4).double(), 1e-3)
     assert_same(process.condition(torch.rand(2, 4, dtype=torch.float64)), torch.rand(6, 4, dtype=torch.float64))
 
 
-def test_gradients_are_finite_differences() -> None:
+@pytest.mark.parametrize("numbers", [1, 500, 3000])
+@pytest.mark.parametrize("name", ["main effects", "beta-additive"])
+def test_main_effects_block_by_block(name: str, numbers: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    x, y = data(25, 6)
+    points = queries(x)
+    process = GaussianProcess(x, y, CASES[name](6), 1e-4)
+    monkeypatch.setattr("betabo.surrogate.lean._CACHED", numbers)  # 1, 3 and 20 points at a time
+    assert len(points) > 20
+    assert_same(process, points)
+
+
+def test_more_points_than_one_block_of_the_real_size() -> None:
+    x, y = data(60, 50)
+    assert_same(GaussianProcess(x, y, CASES["beta-additive"](50), 1e-3), torch.rand(90, 50, dtype=torch.float64))
+
+
+@pytest.mark.parametrize("name", ["beta-matern-5/2 weighted", "main effects", "beta-additive weighted"])
+def test_gradients_are_finite_differences(name: str) -> None:
     x, y = data(15, 3)
-    posterior = lean(GaussianProcess(x, y, CASES["beta-matern-5/2 weighted"](3), 1e-3))
+    posterior = lean(GaussianProcess(x, y, CASES[name](3), 1e-3))
     points = 0.1 + 0.8 * torch.rand(5, 3, dtype=torch.float64)
     ones, zeros, step = torch.ones(5).double(), torch.zeros(5).double(), 1e-5
     prediction = posterior.predict(points)
@@ -204,10 +237,11 @@ def test_the_variance_stops_where_gpytorch_s_does_and_is_flat_there() -> None:
     assert np.count_nonzero(prediction.gradient(torch.zeros(6).double(), torch.ones(6).double())) == 0
 
 
+@pytest.mark.parametrize("name", ["beta-matern-5/2", "beta-additive"])
 @pytest.mark.parametrize("gap", [1e-12, 1e-17])
-def test_points_a_rounding_outside_count_as_on_the_bound(gap: float) -> None:
+def test_points_a_rounding_outside_count_as_on_the_bound(gap: float, name: str) -> None:
     x, y = data(6, 2)
-    posterior = lean(GaussianProcess(x, y, CASES["beta-matern-5/2"](2), 1e-3))
+    posterior = lean(GaussianProcess(x, y, CASES[name](2), 1e-3))
     outside = torch.tensor([[-gap, 1 + gap]], dtype=torch.float64)
     inside = torch.tensor([[0.0, 1.0]], dtype=torch.float64)
     torch.testing.assert_close(posterior.predict(outside).mean, posterior.predict(inside).mean)
@@ -226,7 +260,11 @@ def no_lean_form() -> dict[str, tuple[Kernel, torch.Size]]:
         "kink at zero": (BetaMaternKernel(nu=0.5, ard_num_dims=2), plain),
         "some coordinates": (RBFKernel(active_dims=[1]), plain),
         "subclass": (OwnKernel(), plain),
-        "sum": (RBFKernel() + RBFKernel(), plain),
+        "sum with one": (RBFKernel() + MaternKernel(nu=0.5), plain),
+        "sum with tiny bandwidth": (MainEffectsKernel(2) + tiny, plain),
+        "sum of some coordinates": (MainEffectsKernel(1, active_dims=[1]) + RBFKernel(), plain),
+        "scaled sum": (ScaleKernel(RBFKernel() + MainEffectsKernel(2)), plain),
+        "product": (RBFKernel() * RBFKernel(), plain),
         "tiny bandwidth": (tiny, plain),
         "batch": (RBFKernel(), torch.Size([3])),
     }

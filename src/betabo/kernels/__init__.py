@@ -6,7 +6,8 @@ from betabo.kernels.beta import BetaKernel
 from betabo.kernels.beta_matern import BetaMaternKernel
 from betabo.kernels.catalogue import KERNELS, make_kernel
 from betabo.kernels.cylindrical import CylindricalKernel
-from betabo.kernels.factory import beta_covariance, beta_matern_covariance
+from betabo.kernels.effects import MainEffectsKernel
+from betabo.kernels.factory import beta_additive_covariance, beta_covariance, beta_matern_covariance
 from betabo.kernels.warped import WarpedKernel
 
 __all__ = [
@@ -14,8 +15,10 @@ __all__ = [
     "BetaKernel",
     "BetaMaternKernel",
     "CylindricalKernel",
+    "MainEffectsKernel",
     "NewtonGirardKernel",
     "WarpedKernel",
+    "beta_additive_covariance",
     "beta_covariance",
     "beta_matern_covariance",
     "make_kernel",

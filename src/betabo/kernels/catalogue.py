@@ -10,6 +10,9 @@ kernels are not comparisons between priors:
   scale :math:`1/(2\pi\sigma)`, and the frequencies have an exponential prior with mean :math:`1/\sqrt d`. GPyTorch
   multiplies over the coordinates mixtures that share their weights, so the prior variance is :math:`(\sum_q w_q)^d`.
 * These three have variances of their own, and get a prior on the sum instead of another scale.
+* The two summands of `"beta-additive"` have a scale and a prior each. The main effects are functions of one coordinate,
+  and the prior of their length scales is that of one dimension. They start with half the variance of the rest, so that
+  the prior variance starts at 1.5.
 """
 
 from __future__ import annotations
@@ -34,6 +37,7 @@ from betabo.kernels.box import BoundaryWeight
 from betabo.kernels.cylindrical import CylindricalKernel
 from betabo.kernels.factory import (
     SHORTEST_LENGTHSCALE,
+    beta_additive_covariance,
     beta_covariance,
     beta_matern_covariance,
     dimension_scaled_prior,
@@ -150,6 +154,10 @@ def _beta_matern(dims: int, batch_shape: Size | None = None) -> Kernel:
     return beta_matern_covariance(dims, batch_shape=batch_shape)
 
 
+def _beta_additive(dims: int, batch_shape: Size | None = None) -> Kernel:
+    return beta_additive_covariance(dims, batch_shape=batch_shape)
+
+
 def _stationary(dims: int, batch_shape: Size | None = None, rbf: bool = True, warped: bool = False) -> Kernel:
     _check_count(dims)
     kernel = get_covar_module_with_dim_scaled_prior(ard_num_dims=dims, batch_shape=batch_shape, use_rbf_kernel=rbf)
@@ -252,6 +260,9 @@ _ENTRIES = (
         "beta-correlation", "Beta kernel with unit diagonal, boundary weight 0", partial(_beta, boundary_weight=0.0)
     ),
     KernelEntry("beta-matern", "Matern-5/2 kernel of the Beta distance", _beta_matern),
+    KernelEntry(
+        "beta-additive", "main effects, and the Matern-5/2 kernel of the Beta distance for the rest", _beta_additive
+    ),
     KernelEntry("rbf", "RBF kernel, BoTorch's default", _stationary),
     KernelEntry("matern", "Matern-5/2 kernel", partial(_stationary, rbf=False)),
     KernelEntry("spectral-mixture", "products of spectral mixtures of 4 components a coordinate", _spectral_mixture),

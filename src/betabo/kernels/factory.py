@@ -12,13 +12,14 @@ from typing import Any
 
 import torch
 from gpytorch.constraints import GreaterThan
-from gpytorch.kernels import Kernel, ScaleKernel
+from gpytorch.kernels import AdditiveKernel, Kernel, ScaleKernel
 from gpytorch.priors import LogNormalPrior
 from torch import Size
 
 from betabo.kernels.beta import BetaKernel
 from betabo.kernels.beta_matern import BetaMaternKernel
 from betabo.kernels.box import BoundaryWeight
+from betabo.kernels.effects import MainEffectsKernel
 from betabo.kernels.special import bandwidth_of_lengthscale
 
 SHORTEST_LENGTHSCALE = 0.025
@@ -91,6 +92,54 @@ def beta_matern_covariance(
         **kwargs,
     )
     return with_output_scale(kernel)
+
+
+def beta_additive_covariance(
+    ard_num_dims: int,
+    nu: float = 2.5,
+    bend: float = 0.9,
+    batch_shape: Size | None = None,
+) -> SumKernel:
+    """Main effects and a `BetaMaternKernel` of all coordinates, each with priors and an output scale.
+
+    Args:
+        ard_num_dims: Number of coordinates `d`.
+        nu: Roughness of the kernel of all coordinates: 0.5, 1.5, 2.5 or `math.inf`.
+        bend: How strongly the main effects are stretched towards the faces, see `MainEffectsKernel`.
+        batch_shape: Batch shape of all parameters.
+
+    Returns:
+        The sum of the two, ready for standardized outputs.
+    """
+    whole = beta_matern_covariance(ard_num_dims, nu=nu, batch_shape=batch_shape)
+    effects = MainEffectsKernel(
+        ard_num_dims,
+        bend=bend,
+        batch_shape=whole.batch_shape,
+        lengthscale_prior=dimension_scaled_prior(1),
+        lengthscale_constraint=GreaterThan(SHORTEST_LENGTHSCALE, transform=None, initial_value=1.0),
+    )
+    main = ScaleKernel(
+        effects,
+        batch_shape=effects.batch_shape,
+        outputscale_prior=LogNormalPrior(0.0, 1.5),
+        outputscale_constraint=GreaterThan(1e-4, transform=None, initial_value=0.5),
+    )
+    return SumKernel(main, whole)
+
+
+class SumKernel(AdditiveKernel):  # type: ignore[misc]
+    """A sum of kernels that can be expanded to a batch.
+
+    `AdditiveKernel.expand_batch` of GPyTorch 1.15 leaves the summands as they are, and their sum cannot be indexed.
+
+    Args:
+        kernels: The summands.
+    """
+
+    def expand_batch(self, *sizes: Any) -> SumKernel:
+        """The same sum with the parameters of all summands expanded to a larger batch shape."""
+        return SumKernel(*(kernel.expand_batch(*sizes) for kernel in self.kernels))
 
 
 def dimension_scaled_prior(dims: int) -> LogNormalPrior:

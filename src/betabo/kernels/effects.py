@@ -1,0 +1,174 @@
+"""The kernel of main effects: sums of functions of one coordinate each."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import torch
+from gpytorch.constraints import Interval
+from gpytorch.priors import Prior
+from torch import Tensor
+from torch.autograd import Function
+
+from betabo.kernels.cube import CubeKernel
+from betabo.kernels.radial import matern_profile
+
+_NU = 2.5
+_MOST_PAIRS = 50_000  # all pairs of so many points are kept with their distances; beyond that memory matters more
+
+
+class MainEffectsKernel(CubeKernel):
+    r"""Matern-5/2 covariance of each coordinate by itself, averaged.
+
+    .. math::
+        k(\mathbf x, \mathbf x') = \frac1d \sum_{i=1}^d
+            \mathrm{Matern}_{5/2}\Bigl(\frac{|\varphi(x_i) - \varphi(x'_i)|}{l_i}\Bigr), \qquad
+        \varphi(x) = \frac{\arcsin(a (2x - 1))}{2a}
+
+    Its functions are sums of functions of one coordinate each, which can be learned from few points in many dimensions.
+    Few functions are such sums, but many are close to one: added to a kernel of all coordinates, it takes over what can
+    be learned coordinate by coordinate and leaves the interactions to the other.
+
+    :math:`\varphi` is the arc length of a line whose local length at :math:`x` is proportional to
+    :math:`(x (1 - x) + c)^{-1/2}` with :math:`a = (1 + 4c)^{-1/2}`: the `bend` :math:`a` says how much farther apart
+    points are near a face than at the centre, by the factor :math:`(1 - a^2)^{-1/2}` on it. With :math:`a \to 1` it is
+    :math:`\arcsin\sqrt x`, to which the Beta distance of nearby points tends with small bandwidths. The length scales
+    mean at the centre what they mean in `gpytorch.kernels.MaternKernel`.
+
+    Args:
+        ard_num_dims: Number of coordinates `d`, each with a length scale of its own; None shares one length scale.
+        bend: :math:`a`, at least 0 and less than 1.
+        lengthscale_prior: Prior of the length scales.
+        lengthscale_constraint: Constraint of the length scales, positive by default.
+        kwargs: `batch_shape`, `active_dims` and whatever else `gpytorch.kernels.Kernel` takes.
+
+    Example:
+        >>> x = torch.rand(10, 5, dtype=torch.float64)
+        >>> covar_module = ScaleKernel(MainEffectsKernel(5)) + ScaleKernel(BetaMaternKernel(ard_num_dims=5))
+        >>> covar = covar_module(x)  # 10 x 10
+    """
+
+    has_lengthscale = True
+
+    def __init__(
+        self,
+        ard_num_dims: int | None = None,
+        bend: float = 0.9,
+        lengthscale_prior: Prior | None = None,
+        lengthscale_constraint: Interval | None = None,
+        **kwargs: Any,
+    ) -> None:
+        if not 0 <= bend < 1:
+            raise ValueError(f"bend is {bend!r}, expected a number of at least 0 and less than 1.")
+        super().__init__(
+            ard_num_dims=ard_num_dims,
+            lengthscale_prior=lengthscale_prior,
+            lengthscale_constraint=lengthscale_constraint,
+            **kwargs,
+        )
+        self.bend = bend
+        self._pairs: _Pairs | None = None
+
+    @property
+    def is_stationary(self) -> bool:
+        """Whether only differences of points count."""
+        return self.bend == 0
+
+    def forward(self, x1: Tensor, x2: Tensor, diag: bool = False, last_dim_is_batch: bool = False, **_: Any) -> Tensor:
+        """Covariance of the points `x1`, `... x n x d`, and `x2`, `... x m x d`, of the unit cube."""
+        if last_dim_is_batch:
+            raise NotImplementedError("MainEffectsKernel does not support last_dim_is_batch; use batch_shape instead.")
+        same = x1 is x2
+        x1 = self.check_points(x1)
+        if diag and same:
+            return torch.ones_like(x1[..., 0])
+        if same and x1.dim() == 2 and not self.batch_shape and not x1.requires_grad and _few(x1):
+            lengthscale = self.lengthscale.squeeze(0).expand(x1.shape[-1])
+            covariance: Tensor = _OfPairs.apply(self._pairs_of(x1), lengthscale)  # type: ignore[no-untyped-call]
+            return covariance
+        u1 = arc_length(x1, self.bend) / self.lengthscale
+        u2 = u1 if same else arc_length(self.check_points(x2), self.bend) / self.lengthscale
+        if diag:
+            return matern_profile((u1 - u2).square(), _NU).mean(dim=-1)
+        coordinates = zip(u1.unbind(dim=-1), u2.unbind(dim=-1), strict=True)
+        zero = torch.zeros((), dtype=u1.dtype, device=u1.device)
+        total = sum(  # coordinate by coordinate: memory of the order of the result
+            (matern_profile((a.unsqueeze(-1) - b.unsqueeze(-2)).square(), _NU) for a, b in coordinates), start=zero
+        )
+        return total / x1.shape[-1]
+
+    def _pairs_of(self, x: Tensor) -> _Pairs:
+        if self._pairs is None or not self._pairs.are_of(x, self.bend):
+            self._pairs = _Pairs(x.clone(), self.bend)
+        return self._pairs
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**super().__getstate__(), "_pairs": None}
+
+
+def arc_length(x: Tensor, bend: float) -> Tensor:
+    r"""The coordinates :math:`\varphi(x)` of `MainEffectsKernel`, zero at the centre."""
+    if bend == 0:
+        return x - 0.5
+    return torch.asin(bend * (2 * x - 1)) / (2 * bend)
+
+
+def arc_length_slope(x: Tensor, bend: float) -> Tensor:
+    """The derivative of `arc_length`."""
+    return (1 - (bend * (2 * x - 1)).square()).rsqrt()
+
+
+def _few(x: Tensor) -> bool:
+    return len(x) * (len(x) - 1) <= 2 * _MOST_PAIRS
+
+
+class _Pairs:
+    """All pairs of some points and their distances in each coordinate, which stay the same while a kernel is fitted."""
+
+    def __init__(self, x: Tensor, bend: float) -> None:
+        self.x, self.bend = x, bend
+        self.rows, self.columns = torch.triu_indices(len(x), len(x), offset=1, device=x.device)
+        u = arc_length(x, bend).mT
+        self.distances = (u[:, self.rows] - u[:, self.columns]).abs()  # d x p
+
+    def are_of(self, x: Tensor, bend: float) -> bool:
+        """Whether these are the pairs of `x`."""
+        same_kind = self.x.dtype == x.dtype and self.x.device == x.device and self.bend == bend
+        return same_kind and self.x.shape == x.shape and torch.equal(self.x, x)
+
+
+class _OfPairs(Function):
+    r"""The covariance matrix of all pairs, with :math:`s = \sqrt5 r` and :math:`f(s) = (1 + s + s^2/3)\,e^{-s}`.
+
+    :math:`f'(s) = -s (1 + s)\,e^{-s}/3`, and :math:`\mathrm{d}s/\mathrm{d}l = -s/l`.
+    """
+
+    @staticmethod
+    def forward(ctx: Any, pairs: _Pairs, lengthscale: Tensor) -> Tensor:
+        count, dims = pairs.x.shape
+        s = _scaled(pairs, lengthscale)
+        decay = torch.exp(-s)
+        ctx.pairs = pairs
+        ctx.save_for_backward(s, decay, lengthscale)
+        values = torch.addcmul(s, s, s, value=1 / 3).add_(1).mul_(decay).sum(dim=0).div_(dims)
+        covariance = torch.ones(count, count, dtype=s.dtype, device=s.device)
+        covariance[pairs.rows, pairs.columns] = values
+        covariance[pairs.columns, pairs.rows] = values
+        return covariance
+
+    @staticmethod
+    def backward(ctx: Any, *grad_outputs: Tensor) -> tuple[None, Tensor]:
+        (grad,) = grad_outputs
+        s, decay, lengthscale = ctx.saved_tensors
+        pairs = ctx.pairs
+        if torch.is_grad_enabled():  # second derivatives need to know where s comes from
+            s = _scaled(pairs, lengthscale)
+            decay = torch.exp(-s)
+        by_pair = grad[pairs.rows, pairs.columns] + grad[pairs.columns, pairs.rows]
+        slopes = (s + 1).mul_(s).mul_(s).mul_(decay)
+        return None, (slopes @ by_pair) / (3 * len(s) * lengthscale)
+
+
+def _scaled(pairs: _Pairs, lengthscale: Tensor) -> Tensor:
+    return pairs.distances * (math.sqrt(2 * _NU) / lengthscale).unsqueeze(-1)
