@@ -2,7 +2,7 @@
 
     python examples/compression/collect.py out/compression src/betabo/reproduce/compression --command "..."
 
-Only finished searches are taken.
+Only finished searches are taken. With latency-cpu.json or latency-cuda.json in the folder, the table has latencies.
 """
 
 from __future__ import annotations
@@ -19,18 +19,25 @@ from betabo.compress.results import EXPERIMENTS_FILE, FINALS_FILE, SEARCHES_FILE
 from betabo.compress.searches import read_search
 
 TRIALS, UNIFORM_TRIALS, START = 35, 19, "uniform-start"
-BATCH = {"cpu": 1, "cuda": 128}  # examples in a pass that is timed
+TIMED = {  # by column: device and examples in a pass
+    "latency_cpu": ("cpu", 1),
+    "latency_gpu": ("cuda", 128),
+    "latency_gpu_one": ("cuda", 1),
+}
 
 
 def collect(run: Path, out: Path, command: str) -> dict[str, int]:
     """Write the files; returns how many searches and evaluations they hold."""
     facts = {path.parent.name: json.loads(path.read_text()) for path in sorted(run.glob("prepared/*/facts.json"))}
-    latency = _latencies(run)
+    latency, machines = _latencies(run)
     rows, finals = [], []
+    timed: dict[tuple[str, str], float] = {}
     for experiment, about in facts.items():
         finals.append(_original(experiment, about, latency))
         for path in sorted((run / "searches").glob(f"{experiment}-*.jsonl")):
             search, records = _name(experiment, path.stem), read_search(path)
+            best = min((record["objective"] for record in records if "objective" in record), default=np.inf)
+            timed[_key(search)] = min(timed.get(_key(search), np.inf), best)
             if len(records) < (UNIFORM_TRIALS if search["method"] == "uniform" else TRIALS):
                 continue
             rows += [_row(search, record, about) for record in records]
@@ -38,8 +45,8 @@ def collect(run: Path, out: Path, command: str) -> dict[str, int]:
     out.mkdir(parents=True, exist_ok=True)
     searches = pd.DataFrame(rows)
     searches.to_parquet(out / SEARCHES_FILE, compression="zstd", index=False)
-    pd.DataFrame(_each_latency_once(finals)).to_parquet(out / FINALS_FILE, compression="zstd", index=False)
-    described = {name: {**_tidy(about), "command": command} for name, about in facts.items()}
+    pd.DataFrame(_only_timed(finals, timed)).to_parquet(out / FINALS_FILE, compression="zstd", index=False)
+    described = {name: {**_tidy(about), "timed": machines, "command": command} for name, about in facts.items()}
     (out / EXPERIMENTS_FILE).write_text(json.dumps(described, indent=1) + "\n", encoding="utf-8")
     return {"searches": len(finals) - len(facts), "evaluations": len(rows)}
 
@@ -76,43 +83,47 @@ def _row(search: dict[str, Any], record: dict[str, Any], about: dict[str, Any]) 
 
 
 def _final(
-    search: dict[str, Any], records: list[dict[str, Any]], about: dict[str, Any], latency: dict[Any, float], more: Path
+    search: dict[str, Any],
+    records: list[dict[str, Any]],
+    about: dict[str, Any],
+    latency: dict[tuple[str, str], dict[str, float]],
+    more: Path,
 ) -> dict[str, Any]:
     best = min((record for record in records if "objective" in record), key=lambda record: record["objective"])
     tests = {f"test_{name}": value for name, value in best["test"].items()}
     if more.exists():
         for place, metrics in json.loads(more.read_text())["also"].items():
             tests.update({f"test_{place}_{name}": value for name, value in metrics.items()})
-    key = (search["experiment"], f"{search['method']}/{search['acquisition']}")
     return {
         **search,
         "objective": best["objective"],
         "size": best["size"],
         "flops": best["flops"] / about["flops"],
         "parameters": best["parameters"],
-        "latency_cpu": latency.get(("cpu", *key), np.nan),
-        "latency_gpu": latency.get(("cuda", *key), np.nan),
+        **_columns(latency, _key(search)),
         **tests,
     }
 
 
-def _each_latency_once(finals: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """The timed model is the best of all seeds: the others have no latency."""
-    best: dict[tuple[str, str, str], float] = {}
+def _only_timed(finals: list[dict[str, Any]], timed: dict[tuple[str, str], float]) -> list[dict[str, Any]]:
+    """The timed model is the best of all seeds, unfinished ones included: the others have no latency."""
     for final in finals:
-        key = (final["experiment"], final["method"], final["acquisition"])
-        best[key] = min(best.get(key, np.inf), final["objective"])
-    for final in finals:
-        if final["objective"] > best[final["experiment"], final["method"], final["acquisition"]]:
-            final.update(latency_cpu=np.nan, latency_gpu=np.nan)
+        if final["objective"] > timed.get(_key(final), np.inf):
+            final.update(dict.fromkeys(TIMED, np.nan))
     return finals
 
 
-def _original(experiment: str, about: dict[str, Any], latency: dict[Any, float]) -> dict[str, Any]:
+def _key(search: dict[str, Any]) -> tuple[str, str]:
+    """What run.py calls the timed model of a search."""
+    return search["experiment"], f"{search['method']}/{search['acquisition']}"
+
+
+def _original(
+    experiment: str, about: dict[str, Any], latency: dict[tuple[str, str], dict[str, float]]
+) -> dict[str, Any]:
     tests = {f"test_{name}": value for name, value in about["test"].items()}
     for place, metrics in about["also"].items():
         tests.update({f"test_{place}_{name}": value for name, value in metrics.items()})
-    key = (experiment, "original")
     return {
         "experiment": experiment,
         "method": "original",
@@ -123,25 +134,34 @@ def _original(experiment: str, about: dict[str, Any], latency: dict[Any, float])
         "size": 1.0,
         "flops": 1.0,
         "parameters": about["parameters"],
-        "latency_cpu": latency.get(("cpu", *key), np.nan),
-        "latency_gpu": latency.get(("cuda", *key), np.nan),
+        **_columns(latency, (experiment, "original")),
         **tests,
     }
 
 
-def _latencies(run: Path) -> dict[Any, float]:
-    found = {}
-    for device, batch in BATCH.items():
+def _latencies(run: Path) -> tuple[dict[tuple[str, str], dict[str, float]], dict[str, str]]:
+    """Seconds by model and column, and the machines they were measured on."""
+    found: dict[tuple[str, str], dict[str, float]] = {}
+    machines = {}
+    for column, (device, batch) in TIMED.items():
         path = run / f"latency-{device}.json"
         if path.exists():
-            for row in json.loads(path.read_text())["rows"]:
+            content = json.loads(path.read_text())
+            machines[device] = content["device"]
+            for row in content["rows"]:
                 if row["batch"] == batch:
-                    found[device, row["experiment"], row["method"]] = row["median"]
-    return found
+                    found.setdefault((row["experiment"], row["method"]), {})[column] = row["median"]
+    return found, machines
+
+
+def _columns(latency: dict[tuple[str, str], dict[str, float]], key: tuple[str, str]) -> dict[str, float]:
+    return {column: latency.get(key, {}).get(column, np.nan) for column in TIMED}
 
 
 def _tidy(about: dict[str, Any]) -> dict[str, Any]:
     left = about.pop("left_out")
+    about.pop("seconds")
+    about["title"] = about["title"][0].upper() + about["title"][1:]
     about["left_out_parameters"] = sum(part["parameters"] for part in left)
     return about
 

@@ -100,11 +100,12 @@ class Problem:
     function: str
     dim: int
     placement: str
+    noise: float = 0.0  # standard deviation, as a share of the height of the middle of the starting values
 
     @property
     def name(self) -> str:
         """Function, dimension and placement."""
-        return f"{self.function}-{self.dim}-{self.placement}"
+        return f"{self.function}{self.noise or ''}-{self.dim}-{self.placement}"
 
     def optimum(self, seed: int) -> Array:
         """Where z is zero, which may be outside the cube."""
@@ -143,6 +144,15 @@ PROBLEMS = [
 ]
 
 
+NOISY = [
+    Problem(function, dim, placement, noise)
+    for (function, dim, placement), noise in product(
+        (("rotated", 4, "faces"), ("few", 10, "interior"), ("styblinski", 4, "face"), ("sharp", 10, "vertex")),
+        (0.02, 0.2),
+    )
+]
+
+
 def recipes() -> dict[str, dict[str, Any]]:
     """Settings of `betabo.Config` by name of a recipe."""
     from gpytorch.priors import LogNormalPrior
@@ -168,9 +178,10 @@ def recipes() -> dict[str, dict[str, Any]]:
         "no-power": {"power_transform": False},
         "no-noise": {"noise": "none"},
         "ucb": {"acquisition": "ucb"},
-        "additive": {"kernel": beta_additive_covariance},
-        "additive-straight": {"kernel": partial(beta_additive_covariance, bend=0.0)},
-        "additive-rbf": {"kernel": partial(beta_additive_covariance, nu=math.inf)},
+        "beta-matern": {"kernel": "beta-matern"},
+        "rough": {"kernel": partial(beta_additive_covariance, nu=1.5)},
+        "smooth": {"kernel": partial(beta_additive_covariance, nu=math.inf)},
+        "straight": {"kernel": partial(beta_additive_covariance, bend=0.0)},
     }
 
 
@@ -220,11 +231,11 @@ def harder_search(starts: int, samples: int) -> None:
     maximize.MaximizeOptions.__init__.__defaults__ = (2 * samples, samples, starts, 100)  # type: ignore[misc]
 
 
-def believe_less_noise(location: float, scale: float) -> None:
-    """Another log-normal prior of the noise variance."""
+def believe_noise(location: float, scale: float, lowest: float = 1e-6) -> None:
+    """Another log-normal prior of the noise variance, and another lower bound."""
     from betabo.surrogate import fit
 
-    fit._NOISE_PRIOR = (location, scale)
+    fit._NOISE_PRIOR, fit.LOWEST_NOISE = (location, scale), lowest
 
 
 def fit_less_often(growth: float) -> None:
@@ -245,7 +256,7 @@ def fit_less_often(growth: float) -> None:
 
 
 def scan_lines(levels: int) -> None:
-    """Start the maximization also from the best point with each coordinate at the minimum of the mean along its line."""
+    """Start the maximization also where coordinates of the best point are at the lowest mean along their lines."""
     import torch
 
     from betabo.acquisition import maximize
@@ -305,7 +316,8 @@ PATCHES: dict[str, Callable[[], None]] = {
     "evidence-matern": partial(by_evidence, "beta-matern", "matern"),
     "evidence-three": partial(by_evidence, "beta-matern", "beta", "matern"),
     "search-4": partial(harder_search, 4, 256),
-    "quiet": partial(believe_less_noise, -8.0, 3.0),
+    "loud": partial(believe_noise, -4.0, 1.0),
+    "quieter": partial(believe_noise, -12.0, 4.0, 1e-8),
     "margin": partial(look_farther, 3, 0.1),
     "scan": partial(scan_lines, 17),
     "lazy": partial(fit_less_often, 0.04),
@@ -332,14 +344,15 @@ def run_one(problem: Problem, recipe: str, seed: int) -> dict[str, Any]:
         PATCHES.get(part, lambda: None)()
     optimizer = make_adapter("betabo", merged) if ours else make_adapter(recipe, {})
     optimizer.start([(0.0, 1.0)] * problem.dim, start, seed)
+    best = problem.best(seed)
+    height = float(np.median([objective(x) for x in start]) - best)
+    noise = problem.noise * height * np.random.default_rng(seed).standard_normal(1000)
     values, began = [], time.perf_counter()
-    for _ in range(count + 20 + 3 * problem.dim):
+    for number in range(count + 20 + 3 * problem.dim):
         x = optimizer.ask()
         values.append(objective(x))
-        optimizer.tell(x, values[-1])
-    best = problem.best(seed)
-    first = np.array(values[:count])
-    regret = max((min(values) - best) / (np.median(first) - best), FLOOR)
+        optimizer.tell(x, values[-1] + noise[number])
+    regret = max((min(values) - best) / height, FLOOR)
     seconds = (time.perf_counter() - began) / (20 + 3 * problem.dim)
     return {"problem": problem.name, "seed": seed, "regret": regret, "seconds": seconds}
 
@@ -356,9 +369,17 @@ def done(path: Path) -> list[dict[str, Any]]:
 
 def work(arguments: argparse.Namespace) -> None:
     """Do every n-th run that is missing."""
+    import torch
+
+    from betabo.bench.optimizers import make_adapter
+
+    torch.set_num_threads(1)
+    make_adapter("betabo", {}).start([(0.0, 1.0)], np.array([[0.5]]), 0)  # what is loaded now is there after a fork
     jobs = [
         (seed, recipe, problem)
-        for seed, recipe, problem in product(range(arguments.seeds), arguments.recipes, PROBLEMS)
+        for seed, recipe, problem in product(
+            range(arguments.seeds), arguments.recipes, NOISY if arguments.noisy else PROBLEMS
+        )
     ]
     for number, (seed, recipe, problem) in enumerate(jobs):
         if number % arguments.workers != arguments.worker:
@@ -412,6 +433,7 @@ def main() -> None:
     command = commands.add_parser("run", help="do what is missing")
     command.add_argument("--recipes", nargs="+", default=["default"], metavar="NAME")
     command.add_argument("--seeds", type=int, default=10)
+    command.add_argument("--noisy", action="store_true", help="the problems with noise instead")
     command.add_argument("--workers", type=int, default=1)
     command.add_argument("--worker", type=int, help=argparse.SUPPRESS)
     command.add_argument("--out", type=Path, required=True)

@@ -43,7 +43,7 @@ _DESIGN, _MODEL = "Sobol", "betabo"  # names of the two nodes
 
 
 def generation_strategy(
-    kernel: str = "beta-matern",
+    kernel: str = "beta-additive",
     starting_points: int | None = None,
     seed: int | None = None,
     acquisition: type[AcquisitionFunction] | None = None,

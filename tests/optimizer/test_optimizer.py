@@ -112,7 +112,7 @@ class TestProposals:
 
     def test_reach_bounds_exactly(self) -> None:
         optimizer = Optimizer([(-3, 7.1), (0.1, 2.3), (0.3, 5)], seed=0, starting_points=5)
-        run(optimizer, 9, lambda x: x[0] - 2 * x[1] + x[2] ** 2)
+        run(optimizer, 11, lambda x: x[0] - 2 * x[1] + x[2] ** 2)
         assert optimizer.result().x.tolist() == [-3, 2.3, 0.3]
 
     def test_start_with_the_initial_points(self) -> None:

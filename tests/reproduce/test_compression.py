@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+import re
 from dataclasses import replace
 from pathlib import Path
 
@@ -25,8 +26,15 @@ from betabo.plots.ratios import draw_ratio_maps
 from betabo.reproduce import REPRODUCTIONS, Context, Summary, compression
 from betabo.reproduce.compression import draw
 from betabo.reproduce.compression.claims import judge
-from betabo.reproduce.compression.ratios import best_layers, density, describe
-from betabo.reproduce.compression.tables import KERNELS, QUANTITIES, bootstrap_interval, differences
+from betabo.reproduce.compression.ratios import best_layers, density, describe, visits
+from betabo.reproduce.compression.tables import (
+    KERNELS,
+    MODELS,
+    QUANTITIES,
+    bootstrap_interval,
+    differences,
+    spread_of_repeats,
+)
 from stored_searches import SEEDS, TRIALS, write_stored
 
 PACKAGED = Path(compression.__file__).parent
@@ -114,6 +122,7 @@ def test_means_are_those_of_the_searches(method: str, stored: Path, drawn: tuple
     finals = finals[finals["acquisition"] == acquisition]
     assert row["test_f1"] == pytest.approx(finals["test_f1"].mean())
     assert row["latency_cpu"] == pytest.approx(finals["latency_cpu"].mean())
+    assert row["objective_on_test"] == pytest.approx((finals["size"] + 1 - finals["test_f1"]).mean())
 
 
 def test_default_is_a_method_of_its_own(stored: Path, drawn: tuple[Path, Summary]) -> None:
@@ -134,7 +143,7 @@ def test_markdown_shows_the_numbers(stored: Path, drawn: tuple[Path, Summary]) -
     assert "`python search.py tiny-images`" in images
     values = objectives(stored, "tiny-images", "matern")
     assert f"| Matérn | 3 | {np.mean(values):.3f} ± {sem(values):.3f} |" in images
-    assert "| Original | 1 | - | 1.000 | 0.0 |" in images
+    assert "| Original | 1 | - | 1.000 | - | 0.0 |" in images
     assert "| f1 | CPU latency, ms |" in words
     assert "GPU latency" not in text
     assert "nan" not in text
@@ -166,6 +175,14 @@ def test_single_run_is_compared_with_every_seed() -> None:
     assert row["difference"] == pytest.approx(1.0)
 
 
+def test_spread_of_repeats_is_that_of_equal_points() -> None:
+    points = [np.array([0.05, 0.5]), np.array([0.05, 0.5]), np.array([0.05, 0.6]), np.array([0.1, 0.1])]
+    table = pd.DataFrame({"experiment": ["e", "e", "e", "other"], "x": points, "objective": [1.0, 1.2, 5.0, 2.0]})
+    found = spread_of_repeats(table.assign(failed=False))
+    assert found["e"] == pytest.approx(np.std([1.0, 1.2], ddof=1))
+    assert np.isnan(found["other"])
+
+
 def test_interval_is_about_that_of_the_normal_distribution() -> None:
     values = np.random.default_rng(1).normal(2, 1, 400)
     low, high = bootstrap_interval(values)
@@ -190,6 +207,16 @@ def test_strategies_count_ratios_near_the_bounds(stored: Path) -> None:
     assert row["near a bound"] == pytest.approx(3 / 6)
     assert row["near the lower bound"] == pytest.approx(2 / 6)
     assert row["above the middle"] == pytest.approx(3 / 6)
+
+
+def test_visits_are_of_iterations_alone(stored: Path) -> None:
+    experiment = read_stored(stored).experiments["tiny-images"]
+    points = [np.full(6, 0.05)] * 5 + [np.array([0.05, 0.1, 0.3, 0.4, 0.5, 0.6]), np.full(6, 0.9)]
+    names = {"experiment": "e", "method": "rbf", "acquisition": "ucb", "seed": 0}
+    table = pd.DataFrame({"trial": range(7), "x": points}).assign(**names)
+    (row,) = visits(pd.concat([table, table.assign(method="uniform")]), experiment).to_dict("records")
+    assert row["method"] == "rbf"
+    assert row["visited near a bound"] == pytest.approx((2 / 6 + 1) / 2)
 
 
 @pytest.mark.parametrize(
@@ -217,7 +244,7 @@ def test_densities_are_of_all_seeds_at_each_iteration(drawn: tuple[Path, Summary
     assert set(table["seeds"]) == {SEEDS}
     assert set(table["iteration"].dropna()) == {1, 10}
     assert TRIALS - 4 < 20
-    assert set(table["method"]) == set(KERNELS)
+    assert set(table["method"]) == set(MODELS)
 
 
 def test_map_has_the_best_seed_of_each_kernel(stored: Path, drawn: tuple[Path, Summary]) -> None:
@@ -291,6 +318,7 @@ def claims_of(
     ]
     ends = pd.DataFrame(rows)
     summary = ends.groupby(["experiment", "method"])[["objective", "size", "error"]].mean().reset_index()
+    summary = summary.assign(objective_on_test=summary["objective"])
     layers = pd.DataFrame(
         [("e", m, "ucb", 0, mean, low, low, above) for m, (mean, low, above) in (ratios or {}).items()],
         columns=[
@@ -304,7 +332,7 @@ def claims_of(
     )
     claims = judge(summary, differences(ends), layers, acquisitions)
     assert all(claim.checks and claim.evidence for claim in claims)
-    return {claim.text.split(":")[0].split(", in the mean")[0]: claim.verdict for claim in claims}
+    return {claim.text.split(":")[0]: claim.verdict for claim in claims}
 
 
 PAPER = {
@@ -340,12 +368,12 @@ def test_claims_fail_on_numbers_unlike_those_of_the_paper() -> None:
     values = {(m, a): (0.5 if m == "matern" else 0.6) for m in ("matern", "beta-paper") for a in ACQUISITION_NAMES}
     values |= {("beta-paper", "ei"): 0.55, ("matern", "pi"): 0.4, ("matern", "ei"): 0.4}
     verdicts = claims_of(means, ratios, values)
-    assert len(verdicts) == 15
+    assert len(verdicts) == 18
     assert set(verdicts.values()) == {"does not hold"}
 
 
 def test_advantage_in_error_is_none_in_size() -> None:
-    text = "Where Beta (paper) is ahead of Matérn, it is by size"
+    text = "Where Beta (paper) is ahead of Matérn in the mean, it is by size"
     assert claims_of(PAPER)[text] == "holds"
     assert claims_of(PAPER | {"beta-paper": (0.44, 0.1)})[text] == "does not hold"
 
@@ -358,6 +386,7 @@ def test_difference_within_the_spread_of_the_seeds_does_not_count() -> None:
     ]
     ends = pd.DataFrame(rows)
     summary = ends.groupby(["experiment", "method"])["objective"].mean().reset_index()
+    summary = summary.assign(objective_on_test=np.nan)
     empty = pd.DataFrame(columns=["experiment", "method", "acquisition", "seed", "mean ratio", "mean"])
     first, *_ = judge(summary, differences(ends), empty, empty)
     assert first.text.startswith("Beta (paper) ends lower than Matérn")
@@ -384,16 +413,34 @@ def test_packaged_searches_have_the_documented_columns() -> None:
 @packaged
 def test_packaged_searches_have_each_kernel() -> None:
     found = read_stored(PACKAGED)
-    searches = found.searches[found.searches["acquisition"] == "ucb"]
+    assert len(found.experiments) == 6
+    searches = found.searches[found.searches["acquisition"].isin(("ucb", ""))]
     seeds = searches.groupby(["experiment", "method"])["seed"].nunique().unstack()
     assert set(seeds.index) == set(found.experiments)
-    assert (seeds[["rbf", "matern", "beta-paper", "beta-matern"]] >= 1).all(axis=None)
+    assert (seeds[[*KERNELS, "random"]] >= 2).all(axis=None)
+    assert (seeds.filter(like="minilm-", axis="index")[[*KERNELS, "random"]] >= 3).all(axis=None)
+    assert (seeds["uniform"] == 1).all()
+
+
+@packaged
+def test_packaged_searches_from_uniform_levels_begin_with_them() -> None:
+    searches = read_stored(PACKAGED).searches
+    starts = searches[(searches["acquisition"] == "log_ei") & (searches["trial"] < 5)]
+    assert (starts.groupby("experiment")["seed"].nunique() >= 2).all()
+    for row in starts.itertuples():
+        np.testing.assert_allclose(row.x, 0.05 + 0.225 * row.trial, rtol=1e-6)
+
+
+@packaged
+def test_packaged_descriptions_have_no_place_of_a_machine() -> None:
+    text = (PACKAGED / EXPERIMENTS_FILE).read_text()
+    assert not re.search(r'[" ](/|~|[A-Z]:\\)', text)
 
 
 @packaged
 def test_packaged_searches_of_a_seed_start_from_the_same_points() -> None:
     searches = read_stored(PACKAGED).searches
-    starts = searches[searches["method"].isin(KERNELS) & (searches["trial"] < 5)]
+    starts = searches[(searches["acquisition"] == "ucb") & (searches["trial"] < 5)]
     for _, same in starts.groupby(["experiment", "seed", "trial"]):
         points = np.stack(same["x"].to_list())
         np.testing.assert_array_equal(points, np.broadcast_to(points[0], points.shape))

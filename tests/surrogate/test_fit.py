@@ -47,7 +47,7 @@ def log_posterior(x: Tensor, y: Tensor, kernel: Kernel, noise: float, fitted_noi
     mean = weights @ y.numpy() / weights.sum()
     value = stats.multivariate_normal(np.full(len(y), mean), covariance).logpdf(y.numpy())
     value += sum(prior.log_prob(closure(m)).sum().item() for _, m, prior, closure, _ in kernel.named_priors())
-    return float(value + (stats.norm(-4, 1).logpdf(math.log(noise)) if fitted_noise else 0))
+    return float(value + (stats.norm(-8, 3).logpdf(math.log(noise)) if fitted_noise else 0))
 
 
 @pytest.mark.parametrize(("name", "noise"), [*((name, "unknown") for name in KERNELS), ("rbf", "none"), ("rbf", 0.05)])
@@ -85,9 +85,9 @@ def test_fit_is_at_least_as_good_as_botorch_s(name: str, noise: Any) -> None:
     assert report.status == "fitted"
 
     learns = noise == "unknown"
-    # A density of the noise that is, up to a factor, normal in its logarithm with mean -4 and deviation 1.
+    # A density of the noise that is, up to a factor, normal in its logarithm with mean -8 and deviation 3.
     likelihood = GaussianLikelihood(
-        noise_prior=LogNormalPrior(-3.0, 1.0), noise_constraint=GreaterThan(1e-6, transform=None, initial_value=0.01)
+        noise_prior=LogNormalPrior(1.0, 3.0), noise_constraint=GreaterThan(1e-6, transform=None, initial_value=0.01)
     )
     if not learns:
         likelihood = FixedNoiseGaussianLikelihood(torch.full_like(y, noise))

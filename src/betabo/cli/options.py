@@ -42,7 +42,7 @@ KernelName: TypeAlias = Annotated[
     typer.Option(
         metavar="NAME",
         help="Kernel of the model; see `betabo kernels`.",
-        show_default="beta-matern",
+        show_default="beta-additive",
         rich_help_panel=SEARCH_PANEL,
     ),
 ]

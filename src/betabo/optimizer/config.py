@@ -33,7 +33,7 @@ class Config:
         duplicate_tolerance: Points closer than this in every unit-cube coordinate count as the same.
     """
 
-    kernel: KernelChoice = "beta-matern"
+    kernel: KernelChoice = "beta-additive"
     acquisition: AcquisitionChoice = "log_ei"
     beta: float | BetaSchedule = DEFAULT_BETA
     noise: Noise = "unknown"

@@ -16,7 +16,8 @@ if TYPE_CHECKING:
     from pandas import DataFrame
 
 _COLUMNS = 3
-_TITLE = 36  # letters in a line
+_TITLE = 44  # letters in a line above a panel
+_ROW = 30  # letters in a line beside a row
 
 
 def draw_objectives(curves: DataFrame, levels: Mapping[str, float], titles: Mapping[str, str]) -> Figure:
@@ -48,7 +49,7 @@ def draw_objectives(curves: DataFrame, levels: Mapping[str, float], titles: Mapp
         }
         shown = [method_name(method) for method in METHODS if method_name(method) in handles]
         handles_shown = [handles[name] for name in shown]
-        figure.legend(handles_shown, shown, loc="outside upper center", ncols=3 if columns == 1 else 4)
+        figure.legend(handles_shown, shown, loc="outside upper center", ncols=2 if columns == 1 else 4)
     return figure
 
 
@@ -69,7 +70,7 @@ def draw_acquisition_objectives(curves: DataFrame, titles: Mapping[str, str]) ->
                 _draw_methods(panels[row, column], curves[chosen])
                 if row == 0:
                     panels[row, column].set_title(ACQUISITION_NAMES[acquisition])
-            panels[row, 0].set_ylabel(fill(title, _TITLE - 6))
+            panels[row, 0].set_ylabel(fill(title, _ROW))
         panels[0, 0].locator_params(axis="x", integer=True)
         figure.supxlabel("iteration", fontsize=10)
         figure.supylabel("best objective: size left + error", fontsize=10)

@@ -14,8 +14,8 @@ KERNEL_NAMES = {
     "matern-warped": "Matérn, warped",
     "beta-paper": "Beta",
     "beta": "Beta, learned weight",
-    "beta-matern": "Beta-Matérn, betabo's default",
-    "matern-control": "Matérn in betabo's default",
+    "beta-matern": "Beta-Matérn, log EI",
+    "matern-control": "Matérn, log EI",
 }
 """What figures call the kernels of the catalogue."""
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from textwrap import fill
 from typing import TYPE_CHECKING, Any
 
 from betabo.plots.method_looks import METHODS, method_name
@@ -11,6 +12,9 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
     from pandas import DataFrame
+
+
+_NAME = 20  # letters in a line above a panel
 
 
 def draw_ratio_densities(densities: DataFrame, title: str) -> Figure:
@@ -23,7 +27,7 @@ def draw_ratio_densities(densities: DataFrame, title: str) -> Figure:
     methods = [method for method in METHODS if method in set(densities["method"])]
     iterations = sorted(int(i) for i in densities["iteration"].dropna().unique())
     with style():
-        figure = new_figure(max(2.5 * len(methods), 5.2) + 0.3, 3.3)
+        figure = new_figure(max(2.2 * len(methods), 5.2) + 0.3, 3.3)
         panels = figure.subplots(1, len(methods), squeeze=False, sharex=True, sharey=True)[0]
         for panel, method in zip(panels, methods, strict=True):
             part = densities[densities["method"] == method]
@@ -32,9 +36,11 @@ def draw_ratio_densities(densities: DataFrame, title: str) -> Figure:
                 panel.plot(curve["ratio"], curve["density"], color=colour, label=f"iteration {iteration}")
             curve = part[part["iteration"].isna()]
             panel.plot(curve["ratio"], curve["density"], color=BLACK, linestyle="--", label="best point")
-            panel.set_title(method_name(method))
+            panel.set_title(fill(method_name(method), _NAME))
             panel.set_xlim(densities["ratio"].min(), densities["ratio"].max())
             panel.set_xticks([densities["ratio"].min(), densities["ratio"].max()], minor=False)
+            for label, side in zip(panel.get_xticklabels(), ("left", "right"), strict=True):
+                label.set_horizontalalignment(side)
             panel.set_xlabel("ratio", labelpad=-6)
         panels[0].set(ylabel="density", ylim=(0, None))
         figure.suptitle(title, x=0.01, ha="left", fontsize=10.5)
@@ -62,7 +68,7 @@ def draw_ratio_maps(ratios: DataFrame, bounds: tuple[float, float], title: str) 
             grid = part.pivot_table(index="row", columns="column", values="ratio").reindex(index=rows, columns=columns)
             panel.imshow(grid, cmap=SURFACE, vmin=bounds[0], vmax=bounds[1], aspect="auto")
             _write_values(panel, grid, sum(bounds) / 2)
-            panel.set_title(method_name(method))
+            panel.set_title(fill(method_name(method), max(_NAME, 3 * len(columns))))
             panel.grid(visible=False)
             panel.set_xticks(range(len(columns)), columns, fontsize=7.5)
             if max(map(len, columns)) > 3:
@@ -71,9 +77,10 @@ def draw_ratio_maps(ratios: DataFrame, bounds: tuple[float, float], title: str) 
             panel.tick_params(length=0)
         for panel in panels.ravel()[len(methods) :]:
             panel.set_axis_off()
-        for panel in panels[-1]:
+        for panel in panels.ravel()[max(len(methods) - across, 0) : len(methods)]:
+            panel.tick_params(axis="x", labelbottom=True)
             panel.set_xlabel("block")
-        bar = figure.colorbar(panels[0, 0].images[0], ax=panels, shrink=0.9, pad=0.01)
+        bar = figure.colorbar(panels[0, 0].images[0], ax=panels, shrink=0.9, pad=0.01, aspect=15 * down)
         bar.set_label("ratio")
         bar.set_ticks([bounds[0], sum(bounds) / 2, bounds[1]])
         figure.suptitle(title, x=0.01, ha="left", fontsize=10.5)

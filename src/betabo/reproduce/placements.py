@@ -1,8 +1,8 @@
 """Table 3: eight kernels on five functions in 20 dimensions, the optimum at the centre, near a face, near a vertex.
 
 For the settings, and what the paper leaves open, see `betabo.reproduce.campaigns`. Three rows are ours: `beta`, the
-Beta kernel with a learned boundary weight and all else as for the others; `beta-matern`, betabo as it comes, with log
-EI and the power transform; and `matern-control`, the same with Matern. The printed numbers are in
+Beta kernel with a learned boundary weight and all else as for the others; `beta-matern`, with log EI and the power
+transform; and `matern-control`, the same with Matern. The printed numbers are in
 `paper_placements.csv`; warped kernels were printed for the vertex only. Branin and Hartmann-6 are means over blocks of
 coordinates, which is our reading of "repeated".
 """

@@ -24,7 +24,7 @@ from betabo.surrogate.gp import GaussianProcess, cholesky, covariance_matrix
 Noise = float | Literal["unknown", "none"]
 
 LOWEST_NOISE, NO_NOISE = 1e-6, 1e-6
-_NOISE_PRIOR = (-4.0, 1.0)  # mean and standard deviation of the log noise variance, of standardized values
+_NOISE_PRIOR = (-8.0, 3.0)  # mean and standard deviation of the log noise variance, of standardized values
 _NOISE_START = math.exp(-5.0)
 _MOST_POINTS = 300  # of which the likelihood is computed; the posterior uses all
 _LARGEST_LOG = math.log(1e6)

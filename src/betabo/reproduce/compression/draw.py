@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pandas as pd
-from pandas import DataFrame
+from pandas import DataFrame, Series
 
 from betabo.compress.results import (
     SEARCH,
@@ -21,8 +21,18 @@ from betabo.compress.results import (
 from betabo.plots.compression import draw_acquisition_objectives, draw_objectives
 from betabo.plots.ratios import draw_ratio_densities, draw_ratio_maps
 from betabo.reproduce.compression.claims import judge
-from betabo.reproduce.compression.ratios import ITERATIONS, best_layers, densities, describe
-from betabo.reproduce.compression.tables import DEFAULT, KERNELS, acquisition_means, differences, markdown, summarize
+from betabo.reproduce.compression.ratios import ITERATIONS, best_layers, densities, describe, visits
+from betabo.reproduce.compression.tables import (
+    DEFAULT,
+    KERNELS,
+    MODELS,
+    acquisition_means,
+    differences,
+    markdown,
+    results,
+    spread_of_repeats,
+    summarize,
+)
 from betabo.reproduce.entry import Context, Scale, Summary
 
 MAIN = ("ucb", "")
@@ -53,19 +63,26 @@ def draw(context: Context, folder: str | Path) -> Summary:
     main = searches[searches["acquisition"].isin(MAIN)]
     all_ends, curves = best_points(searches), mean_progress(searches)
     ends = all_ends[all_ends["acquisition"].isin(MAIN)].reset_index(drop=True)
-    summary, gaps, acquisitions = summarize(ends, stored.finals), differences(ends), acquisition_means(all_ends)
+    metrics = {name: experiment.metric for name, experiment in stored.experiments.items()}
+    summary, gaps = summarize(ends, stored.finals, metrics), differences(ends)
+    acquisitions = acquisition_means(all_ends)
     layers = pd.concat([describe(part, stored.experiments[str(e)]) for e, part in ends.groupby("experiment")])
+    visited = pd.concat([visits(part, stored.experiments[str(e)]) for e, part in main.groupby("experiment")])
+    layers = layers.merge(visited, how="left", on=list(SEARCH))
     context.save_table("summary", summary)
     context.save_table("differences", gaps)
     context.save_table("curves", curves)
     context.save_table("acquisitions", acquisitions)
     context.save_table("strategies", layers)
+    context.save_text("results.md", results(stored, summary))
     context.save_text("table.md", markdown(stored, summary, gaps, layers, acquisitions))
     _draw_objectives(context, stored, curves, summary)
     _draw_acquisitions(context, stored, curves, acquisitions)
     _draw_ratios(context, stored, main, ends)
     left_out = len(stored.searches[list(SEARCH)].drop_duplicates()) - len(searches[list(SEARCH)].drop_duplicates())
-    return Summary(judge(summary, gaps, layers, acquisitions), _figures(summary) | {"unfinished searches": left_out})
+    repeats = {name: None if pd.isna(value) else value for name, value in spread_of_repeats(searches).items()}
+    figures = _figures(summary) | {"unfinished searches": left_out, "spread of repeats": repeats}
+    return Summary(judge(summary, gaps, layers, acquisitions), figures)
 
 
 def _name_default(table: DataFrame) -> DataFrame:
@@ -80,7 +97,8 @@ def _draw_objectives(context: Context, stored: StoredSearches, curves: DataFrame
     main = curves[curves["acquisition"].isin(MAIN)]
     uniform = summary[summary["method"] == "uniform"]
     levels = dict(zip(uniform["experiment"], uniform["objective"], strict=True))
-    titles = {name: e.title for name, e in stored.experiments.items() if name in set(main["experiment"])}
+    seeds = {str(name): _span(part["seeds"]) for name, part in main.groupby("experiment")}
+    titles = {name: f"{e.title}, {seeds[name]} seeds" for name, e in stored.experiments.items() if name in seeds}
     context.save_figure("objectives", draw_objectives(main, levels, titles))
     for name, title in titles.items():
         context.save_figure(f"objective-{name}", draw_objectives(main, levels, {name: title}))
@@ -96,28 +114,33 @@ def _draw_acquisitions(context: Context, stored: StoredSearches, curves: DataFra
 
 
 def _draw_ratios(context: Context, stored: StoredSearches, main: DataFrame, ends: DataFrame) -> None:
-    kernels = ends[ends["method"].isin(KERNELS)]
+    models = ends[ends["method"].isin(MODELS)]
     curves, maps = [], []
-    for name in context.track([e for e in stored.experiments if e in set(kernels["experiment"])], "ratios"):
+    for name in context.track([e for e in stored.experiments if e in set(models["experiment"])], "ratios"):
         experiment = stored.experiments[name]
-        steps, best = main[main["experiment"] == name], kernels[kernels["experiment"] == name]
-        estimates = densities(steps, best, experiment, KERNELS, ITERATIONS)
-        seeds = int(estimates["seeds"].max())
+        steps, best = main[main["experiment"] == name], models[models["experiment"] == name]
+        estimates = densities(steps, best, experiment, MODELS, ITERATIONS)
+        seeds = _span(estimates["seeds"])
         title = f"{experiment.title}: ratios of {experiment.dimension} coordinates, {seeds} seeds together"
         context.save_figure(f"densities-{name}", draw_ratio_densities(estimates, title))
-        layers = best_layers(best, experiment, KERNELS)
-        title = f"{experiment.title}: ratio of each layer in hundredths, best seed of each kernel"
+        layers = best_layers(best, experiment, MODELS)
+        title = f"{experiment.title}: ratio of each layer in hundredths, best seed"
         context.save_figure(f"ratios-{name}", draw_ratio_maps(layers, experiment.bounds, title))
         curves.append(estimates.assign(experiment=name))
         maps.append(layers)
     if curves:
-        context.save_table("densities", pd.concat(curves, ignore_index=True))
+        context.save_table("densities", pd.concat(curves, ignore_index=True).round({"ratio": 4, "density": 4}))
         context.save_table("ratios", pd.concat(maps, ignore_index=True))
+
+
+def _span(counts: Series[int]) -> str:
+    """The least and the largest of some numbers, such as "2-3"."""
+    return "-".join(str(count) for count in sorted({int(counts.min()), int(counts.max())}))
 
 
 def _figures(summary: DataFrame) -> dict[str, Any]:
     """The main numbers as JSON takes them."""
-    names = ["objective", "objective_error", "size", "flops"]
+    names = ["objective", "objective_error", "objective_on_test", "size", "flops"]
     return {
         str(experiment): {
             row["method"]: {"seeds": int(row["seeds"])}

@@ -13,7 +13,7 @@ import pandas as pd
 from pandas import DataFrame
 
 from betabo.analysis.density import BetaDensity
-from betabo.compress.results import STARTING_POINTS, Experiment, ratios_of
+from betabo.compress.results import SEARCH, STARTING_POINTS, Experiment, ratios_of
 
 NEAR = 0.05
 """Distance to a bound, in ratios, within which a ratio is near it."""
@@ -22,7 +22,7 @@ ITERATIONS = (1, 10, 20, 30)
 """Iterations whose densities are drawn, as in the paper."""
 
 _PLACES = 181
-_LEAST_BANDWIDTH = 0.01
+_LEAST_BANDWIDTH = 0.04  # that of about 100 ratios of which most lie on a bound, so that all on it do not look steeper
 _ROUNDING = 1e-6  # of ratios, which are stored in single precision
 
 Array = npt.NDArray[np.float64]
@@ -39,17 +39,39 @@ def describe(ends: DataFrame, experiment: Experiment) -> DataFrame:
         One row a search: `experiment`, `method`, `acquisition`, `seed`, `mean ratio`, and of its coordinates the shares
         `near a bound`, `near the lower bound` and `above the middle`.
     """
-    low, high = experiment.bounds
     points = ratios_of(ends)
-    below, above = points - low <= NEAR + _ROUNDING, high - points <= NEAR + _ROUNDING
+    below, above = _near(points, experiment)
     return ends[["experiment", "method", "acquisition", "seed"]].assign(
         **{
             "mean ratio": points.mean(axis=1),
             "near a bound": (below | above).mean(axis=1),
             "near the lower bound": below.mean(axis=1),
-            "above the middle": (points > (low + high) / 2).mean(axis=1),
+            "above the middle": (points > sum(experiment.bounds) / 2).mean(axis=1),
         }
     )
+
+
+def visits(searches: DataFrame, experiment: Experiment) -> DataFrame:
+    """Where the ratios of all iterations lie, not only of the best.
+
+    Args:
+        searches: The evaluations of an experiment; levels of one ratio for all are left out.
+        experiment: What it is.
+
+    Returns:
+        One row a search: `experiment`, `method`, `acquisition`, `seed`, and the share of its ratios after the starting
+        points that are near a bound, `visited near a bound`.
+    """
+    rows = searches[(searches["method"] != "uniform") & (searches["trial"] >= STARTING_POINTS)]
+    below, above = _near(ratios_of(rows), experiment)
+    shares = rows.assign(**{"visited near a bound": (below | above).mean(axis=1)})
+    return shares.groupby(list(SEARCH))["visited near a bound"].mean().reset_index()
+
+
+def _near(points: Array, experiment: Experiment) -> tuple[npt.NDArray[np.bool_], npt.NDArray[np.bool_]]:
+    """Which ratios are near the lower and which near the upper bound."""
+    low, high = experiment.bounds
+    return points - low <= NEAR + _ROUNDING, high - points <= NEAR + _ROUNDING
 
 
 def densities(

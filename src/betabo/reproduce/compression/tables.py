@@ -33,22 +33,40 @@ QUANTITIES = ("objective", "size", "error")
 FEWEST = 3
 """Seeds below which a difference has no interval."""
 
+LATENCIES = {
+    "latency_cpu": "CPU latency, ms",
+    "latency_gpu": "GPU latency, ms",
+    "latency_gpu_one": "GPU latency of one example, ms",
+}
+"""Columns of times and their headings; those that were not measured are left out of the tables for people."""
+
+_LEGEND = (
+    "Means ± standard errors over seeds. Objective and error are on validation data, at the best point of a search. "
+    "Objective on test is size and error on test data, as are the metrics after it. Size is that of the compressed "
+    "layers; FLOPs are those of an example. Latencies are medians of 20 passes, of the best model of all seeds: of one "
+    "example on a CPU, of 128 or of one on a GPU; a dash where that model was not timed.\n"
+)
 _RESAMPLES = 10_000
 
 
-def summarize(ends: DataFrame, finals: DataFrame) -> DataFrame:
+def summarize(ends: DataFrame, finals: DataFrame, metrics: Mapping[str, str]) -> DataFrame:
     """Means over the seeds.
 
     Args:
         ends: The best points of the searches, one search a method and seed.
         finals: The same, measured on the test data; rows of other searches are left out, those of the original not.
+        metrics: The main metric by experiment.
 
     Returns:
         One row an experiment and method: `seeds`, and for each quantity its mean and, as `NAME_error`, its standard
-        error: `objective`, `size`, `error`, `flops`, `parameters`, `latency_cpu`, `latency_gpu`, `test_*`.
+        error: `objective`, `size`, `error`, `flops`, `objective_on_test` (size and error on the test data),
+        `parameters`, the columns of `LATENCIES`, `test_*`.
     """
     tests = [column for column in finals.columns if column.startswith("test_")]
-    measured = ["parameters", "latency_cpu", "latency_gpu", *tests]
+    metric = [row[f"test_{metrics[row['experiment']]}"] for _, row in finals.iterrows()]
+    finals = finals.assign(objective_on_test=finals["size"] + 1 - np.array(metric, dtype=np.float64))
+    finals = finals.assign(**{name: np.nan for name in LATENCIES if name not in finals.columns})
+    measured = ["objective_on_test", "parameters", *LATENCIES, *tests]
     table = ends[[*SEARCH, *QUANTITIES, "flops"]].merge(finals[[*SEARCH, *measured]], how="left", on=list(SEARCH))
     original = finals.loc[finals["method"] == "original", [*SEARCH, "size", "flops", *measured]]
     if len(original):
@@ -65,7 +83,8 @@ def summarize(ends: DataFrame, finals: DataFrame) -> DataFrame:
 def differences(ends: DataFrame) -> DataFrame:
     """Differences between methods, seed by seed.
 
-    Of two methods the same seed has the same starting points. A method with a single run is compared with every seed.
+    Of two methods the same seed has the same starting points, but for `DEFAULT`, which starts from levels. A method
+    with a single run is compared with every seed.
 
     Returns:
         One row an experiment, pair and quantity: `experiment`, `first`, `second`, `quantity`, `difference` (mean of
@@ -114,22 +133,47 @@ def acquisition_means(ends: DataFrame) -> DataFrame:
     return groups.agg(mean="mean", standard_error="sem", seeds="count").reset_index()
 
 
+def spread_of_repeats(searches: DataFrame) -> dict[str, float]:
+    """Standard deviation of the objective when the same point is evaluated again, by experiment.
+
+    Starting points and levels are evaluated by several searches. An experiment where none was has NaN.
+    """
+    good = searches[~searches["failed"].astype(bool)]
+    points = good.groupby(["experiment", good["x"].map(lambda x: np.asarray(x, dtype=np.float32).tobytes())])
+    variances = points["objective"].var().dropna()
+    means = variances.groupby("experiment").mean()
+    return {str(name): float(np.sqrt(means.get(name, np.nan))) for name in searches["experiment"].unique()}
+
+
+def results(stored: StoredSearches, summary: DataFrame) -> str:
+    """The means alone, as the documentation shows them."""
+    parts = [_LEGEND]
+    for name, experiment in stored.experiments.items():
+        here = summary[summary["experiment"] == name]
+        if len(here):
+            parts += [f"**{experiment.title}**, {experiment.dimension} coordinates\n", _means(here, experiment.metric)]
+    return "\n".join(parts)
+
+
 def markdown(
     stored: StoredSearches, summary: DataFrame, gaps: DataFrame, layers: DataFrame, acquisitions: DataFrame
 ) -> str:
     """All tables for people, experiment by experiment."""
-    parts = [
-        "Means ± standard errors over seeds. The objective is on validation data, at the best point of a search; the "
-        "metrics of the table are on test data. Size is that of the compressed layers; FLOPs are those of an example.\n"
-    ]
+    repeats = spread_of_repeats(stored.searches)
+    parts = [_LEGEND]
     for name, experiment in stored.experiments.items():
         here = [table[table["experiment"] == name] for table in (summary, gaps, layers, acquisitions)]
         if here[0].empty:
             continue
         parts += [f"## {experiment.title}\n", _facts(experiment), _means(here[0], experiment.metric)]
+        if not pd.isna(repeats[name]):
+            parts.append(f"The same point evaluated again: standard deviation of the objective {repeats[name]:.4f}.\n")
         if len(here[1]):
-            parts += ["Differences, seed by seed, with 95 % bootstrap intervals:\n", _gaps(here[1])]
-        parts += ["Ratios at the best points:\n", _layers(here[2])]
+            about = (
+                "Differences, seed by seed; in brackets 95 % bootstrap intervals, which of three seeds are the range:\n"
+            )
+            parts += [about, _gaps(here[1])]
+        parts += ["Ratios at the best points; at the end of a row those of all iterations:\n", _layers(here[2])]
         if len(here[3]):
             parts += ["Objective by acquisition function:\n", _acquisitions(here[3])]
     return "\n".join(parts)
@@ -146,8 +190,9 @@ def _facts(experiment: Experiment) -> str:
     parts = [f"{experiment.dimension} coordinates"]
     for key, value in experiment.facts.items():
         values = value if isinstance(value, dict) else {"": value}
-        if key != "command" and all(isinstance(v, str | int | float) for v in values.values()):
-            parts.append(f"{key}: " + ", ".join(f"{k} {_plain(v)}".strip() for k, v in values.items()))
+        if key != "command" and values and all(isinstance(v, str | int | float) for v in values.values()):
+            name = key.replace("_", " ")
+            parts.append(f"{name}: " + ", ".join(f"{k} {_plain(v)}".strip().rstrip(".") for k, v in values.items()))
     command = experiment.facts.get("command")
     return "; ".join(parts) + "\n" + (f"\n`{command}`\n" if command else "")
 
@@ -159,16 +204,17 @@ def _plain(value: str | float) -> str:
 def _means(summary: DataFrame, metric: str) -> str:
     tests = [c for c in summary.columns if c.startswith("test_") and not c.endswith("_error")]
     tests = [c for c in sorted(tests, key=lambda c: c != f"test_{metric}") if summary[c].notna().any()]
-    latencies = [c for c in ("latency_cpu", "latency_gpu") if summary[c].notna().any()]
-    header = ["", "seeds", "objective", "size left", "FLOPs saved, %"]
+    latencies = [c for c in LATENCIES if summary[c].notna().any()]
+    header = ["", "seeds", "objective", "size left", "error", "FLOPs saved, %", "objective on test"]
     header += [c.removeprefix("test_").replace("_", " ") for c in tests]
-    header += [f"{c.removeprefix('latency_').upper()} latency, ms" for c in latencies]
+    header += [LATENCIES[c] for c in latencies]
     rows = []
     for _, row in summary.iterrows():
         cells = [method_name(row["method"]), str(row["seeds"])]
-        cells += [show(row[name], row[f"{name}_error"]) for name in ("objective", "size")]
+        cells += [show(row[name], row[f"{name}_error"]) for name in QUANTITIES]
         cells.append(show(100 * (1 - row["flops"]), digits=1))
-        cells += [show(row[c], row[f"{c}_error"], 3 if abs(row[c]) < 2 else 1) for c in tests]
+        cells.append(show(row["objective_on_test"], row["objective_on_test_error"]))
+        cells += [show(row[c], row[f"{c}_error"], 3 if abs(row[c]) < 10 else 1) for c in tests]
         cells += [show(1000 * row[c], digits=2) for c in latencies]
         rows.append(cells)
     return markdown_table(header, rows)
@@ -191,13 +237,14 @@ def show_difference(row: Mapping[str, float]) -> str:
 
 
 def _layers(layers: DataFrame) -> str:
-    names = ["mean ratio", "near a bound", "near the lower bound", "above the middle"]
+    names = ["mean ratio", "near a bound", "near the lower bound", "above the middle", "visited near a bound"]
     means = layers.groupby("method")[names].mean()
-    rows = [
-        [method_name(method), f"{means.loc[method, names[0]]:.2f}", *(f"{means.loc[method, n]:.0%}" for n in names[1:])]
-        for method in METHODS
-        if method in means.index
-    ]
+    rows = []
+    for method in METHODS:
+        if method in means.index:
+            mean, *shares = means.loc[method]
+            cells = ["-" if pd.isna(share) else f"{share:.0%}" for share in shares]
+            rows.append([method_name(method), f"{mean:.2f}", *cells])
     return markdown_table(["", *names], rows)
 
 
