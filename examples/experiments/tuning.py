@@ -317,6 +317,7 @@ PATCHES: dict[str, Callable[[], None]] = {
     "evidence-three": partial(by_evidence, "beta-matern", "beta", "matern"),
     "search-4": partial(harder_search, 4, 256),
     "loud": partial(believe_noise, -4.0, 1.0),
+    "middle": partial(believe_noise, -6.0, 2.0),
     "quieter": partial(believe_noise, -12.0, 4.0, 1e-8),
     "margin": partial(look_farther, 3, 0.1),
     "scan": partial(scan_lines, 17),

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import json
 import re
+import runpy
 from dataclasses import replace
 from pathlib import Path
 
@@ -38,6 +39,7 @@ from betabo.reproduce.compression.tables import (
 from stored_searches import SEEDS, TRIALS, write_stored
 
 PACKAGED = Path(compression.__file__).parent
+COLLECT = Path(__file__).parents[2] / "examples" / "compression" / "collect.py"
 
 
 class Tables(Context):
@@ -125,10 +127,10 @@ def test_means_are_those_of_the_searches(method: str, stored: Path, drawn: tuple
     assert row["objective_on_test"] == pytest.approx((finals["size"] + 1 - finals["test_f1"]).mean())
 
 
-def test_default_is_a_method_of_its_own(stored: Path, drawn: tuple[Path, Summary]) -> None:
+def test_search_from_levels_is_a_method_of_its_own(stored: Path, drawn: tuple[Path, Summary]) -> None:
     table = pd.read_csv(drawn[0] / "summary.csv").set_index(["experiment", "method"])["objective"]
     values = objectives(stored, "tiny-images", "beta-matern", "log_ei")
-    assert table["tiny-images", "default"] == pytest.approx(np.mean(values))
+    assert table["tiny-images", "from-levels"] == pytest.approx(np.mean(values))
     assert table["tiny-images", "beta-matern"] == pytest.approx(
         np.mean(objectives(stored, "tiny-images", "beta-matern"))
     )
@@ -361,7 +363,7 @@ def test_claims_fail_on_numbers_unlike_those_of_the_paper() -> None:
     means = dict.fromkeys(("rbf", "matern"), (0.3, 0.2)) | {
         "beta-paper": (0.5, 0.2),
         "beta-matern": (0.55, 0.2),
-        "default": (0.6, 0.2),
+        "from-levels": (0.6, 0.2),
     }
     means |= {"random": (0.25, 0.2), "uniform": (0.1, 0.2)}
     ratios = {"rbf": (0.2, 0.5, 0.1), "matern": (0.2, 0.5, 0.1), "beta-paper": (0.5, 0.1, 0.5)}
@@ -391,6 +393,53 @@ def test_difference_within_the_spread_of_the_seeds_does_not_count() -> None:
     first, *_ = judge(summary, differences(ends), empty, empty)
     assert first.text.startswith("Beta (paper) ends lower than Matérn")
     assert first.verdict == "does not hold"
+
+
+# Searches of a run, collected
+
+
+@pytest.mark.parametrize("trials", [34, 35], ids=["unfinished", "finished"])
+def test_latency_belongs_to_the_timed_model_alone(trials: int, tmp_path: Path) -> None:
+    """The timed model is the best of all seeds; if its search is not finished, no row has a latency."""
+    about = {
+        "title": "a tiny model",
+        "metric": "accuracy",
+        "flops": 10,
+        "parameters": 9,
+        "left_out": [],
+        "seconds": 1.0,
+    }
+    about |= {"validation": {"accuracy": 0.9}, "test": {"accuracy": 0.8}, "also": {}}
+    prepared, searches = tmp_path / "prepared" / "tiny", tmp_path / "searches"
+    prepared.mkdir(parents=True)
+    searches.mkdir()
+    (prepared / "facts.json").write_text(json.dumps(about))
+    measured = {"error": 0.1, "flops": 5, "parameters": 4, "metrics": {"accuracy": 0.9}, "test": {"accuracy": 0.7}}
+    for seed, count, objective in ((0, 35, 0.6), (1, trials, 0.5)):
+        lines = [
+            {"trial": k, "x": [0.5], "objective": objective, "size": objective - 0.1} | measured for k in range(count)
+        ]
+        (searches / f"tiny-rbf-ucb-s{seed}.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
+    timed = [
+        {"experiment": "tiny", "method": method, "batch": batch, "median": seconds}
+        for method, batch, seconds in (
+            ("original", 1, 3.0),
+            ("original", 128, 4.0),
+            ("rbf/ucb", 1, 1.0),
+            ("rbf/ucb", 128, 2.0),
+        )
+    ]
+    (tmp_path / "latency-cuda.json").write_text(json.dumps({"rows": timed, "device": "a GPU"}))
+    counts = runpy.run_path(str(COLLECT))["collect"](tmp_path, tmp_path / "out", "make")
+    assert counts["searches"] == 1 + (trials == 35)
+    finals = pd.read_parquet(tmp_path / "out" / FINALS_FILE).set_index(["method", "seed"])
+    assert finals.loc[("original", 0), ["latency_gpu", "latency_gpu_one"]].to_list() == [4.0, 3.0]
+    assert np.isnan(finals.loc[("rbf", 0), "latency_gpu"])
+    if trials == 35:
+        assert finals.loc[("rbf", 1), ["latency_gpu", "latency_gpu_one"]].to_list() == [2.0, 1.0]
+    assert finals["latency_cpu"].isna().all()
+    described = json.loads((tmp_path / "out" / EXPERIMENTS_FILE).read_text())["tiny"]
+    assert (described["title"], described["timed"], described["command"]) == ("A tiny model", {"cuda": "a GPU"}, "make")
 
 
 # The searches that come with the package

@@ -11,12 +11,12 @@ _NAMES = {
     "random": "Random search",
     "beta-paper": "Beta (paper)",
     "beta-matern": "Beta-Matérn",
-    "default": "Beta-Matérn, log EI, uniform start",
+    "from-levels": "Beta-Matérn, log EI, uniform start",
 }
-_COLOURS = {"random": GREY, "uniform": PURPLE, "default": SKY}
+_COLOURS = {"random": GREY, "uniform": PURPLE, "from-levels": SKY}
 
-METHODS = ("original", "uniform", "random", "rbf", "matern", "beta-paper", "beta-matern", "default")
-"""The order in which tables and figures show them. `"default"` is betabo as it comes."""
+METHODS = ("original", "uniform", "random", "rbf", "matern", "beta-paper", "beta-matern", "from-levels")
+"""The order in which tables and figures show them. `"from-levels"` starts where `"uniform"` looks."""
 
 
 def method_name(method: str) -> str:

@@ -7,7 +7,7 @@ from pandas import DataFrame
 
 from betabo.plots.curves import ACQUISITION_NAMES
 from betabo.plots.method_looks import method_name
-from betabo.reproduce.compression.tables import DEFAULT, KERNELS, show, show_difference
+from betabo.reproduce.compression.tables import FROM_LEVELS, KERNELS, show, show_difference
 from betabo.reproduce.entry import Claim
 
 REFERENCES = ("matern", "rbf")
@@ -33,9 +33,9 @@ def judge(summary: DataFrame, gaps: DataFrame, layers: DataFrame, acquisitions: 
         _by_size(gaps),
         *_strategies(layers),
         *_with_acquisitions(acquisitions),
-        *(_lower(gaps, ours, other) for ours in ("beta-matern", DEFAULT) for other in ("matern", "beta-paper")),
+        *(_lower(gaps, ours, other) for ours in ("beta-matern", FROM_LEVELS) for other in ("matern", "beta-paper")),
         *(_beats(means["objective"], baseline) for baseline in ("random", "uniform")),
-        *(_lower(gaps, DEFAULT, baseline) for baseline in ("random", "uniform")),
+        *(_lower(gaps, FROM_LEVELS, baseline) for baseline in ("random", "uniform")),
         _lower_on_test(means["objective_on_test"]),
     ]
     return tuple(claim for claim in found if claim is not None and claim.checks)
@@ -56,14 +56,14 @@ def _lower(gaps: DataFrame, first: str, second: str) -> Claim | None:
 
 def _lower_on_test(objective: DataFrame) -> Claim | None:
     """Whether what a search from the levels gains over them is there on test data too."""
-    if not {DEFAULT, "uniform"} <= set(objective.columns):
+    if not {FROM_LEVELS, "uniform"} <= set(objective.columns):
         return None
-    table = objective.dropna(subset=[DEFAULT, "uniform"])
+    table = objective.dropna(subset=[FROM_LEVELS, "uniform"])
     return Claim(
-        f"{method_name(DEFAULT)} ends lower than {method_name('uniform')} on test data too, in the mean over seeds",
-        tuple(bool(row[DEFAULT] < row["uniform"]) for _, row in table.iterrows()),
+        f"{method_name(FROM_LEVELS)} ends lower than {method_name('uniform')} on test data too, in the mean over seeds",
+        tuple(bool(row[FROM_LEVELS] < row["uniform"]) for _, row in table.iterrows()),
         "objective on test data: "
-        + "; ".join(f"{e} {show(row[DEFAULT])} against {show(row['uniform'])}" for e, row in table.iterrows()),
+        + "; ".join(f"{e} {show(row[FROM_LEVELS])} against {show(row['uniform'])}" for e, row in table.iterrows()),
     )
 
 

@@ -17,14 +17,14 @@ from betabo.plots.method_looks import METHODS, method_name
 from betabo.reproduce.files import markdown_table
 
 KERNELS = ("rbf", "matern", "beta-paper", "beta-matern")
-DEFAULT = "default"
-"""betabo as it comes, Beta-Matern with log EI. All kernels are compared with one acquisition function, UCB."""
+FROM_LEVELS = "from-levels"
+"""Beta-Matern with log EI from levels, one ratio for all. All kernels are compared with UCB, from Sobol points."""
 
-MODELS = (*KERNELS, DEFAULT)
+MODELS = (*KERNELS, FROM_LEVELS)
 PAIRS = (
-    *product(("beta-paper", "beta-matern", DEFAULT), ("matern", "rbf")),
-    *product(("beta-matern", DEFAULT), ("beta-paper",)),
-    (DEFAULT, "beta-matern"),
+    *product(("beta-paper", "beta-matern", FROM_LEVELS), ("matern", "rbf")),
+    *product(("beta-matern", FROM_LEVELS), ("beta-paper",)),
+    (FROM_LEVELS, "beta-matern"),
     *product(MODELS, ("random", "uniform")),
 )
 """Methods that are compared, the first with the second."""
@@ -83,7 +83,7 @@ def summarize(ends: DataFrame, finals: DataFrame, metrics: Mapping[str, str]) ->
 def differences(ends: DataFrame) -> DataFrame:
     """Differences between methods, seed by seed.
 
-    Of two methods the same seed has the same starting points, but for `DEFAULT`, which starts from levels. A method
+    Of two methods the same seed has the same starting points, but for `FROM_LEVELS`, which starts from levels. A method
     with a single run is compared with every seed.
 
     Returns:
