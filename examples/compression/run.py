@@ -36,6 +36,7 @@ EXPERIMENTS = (
 )
 COMPARED = "minilm-mrpc"  # where the acquisition functions are compared
 UNIFORM_LEVELS = 19
+BATCHES = {"cpu": (1,), "cuda": (1, 128)}  # examples in a pass that is timed
 DENSE_EPOCHS = 3  # of a model whose head is new, as in `betabo compress`
 
 
@@ -136,7 +137,7 @@ class Bench:
         from betabo.compress.searches import read_search, run_search
 
         problem = self.problem(search.experiment)
-        trials = min(UNIFORM_LEVELS, self.trials) if search.method == "uniform" else self.trials
+        trials = self.length(search)
         path = self.out / "searches" / f"{search.name}.jsonl"
         if len(read_search(path)) < trials:
             run_search(problem, search, path, trials=trials)
@@ -149,8 +150,12 @@ class Bench:
             also = {name: problem.judge(model, split) for name, split in more}
             _write(final, {"also": also, "again": evaluation.to_json()})
 
+    def length(self, search) -> int:
+        """Evaluations of a search."""
+        return min(UNIFORM_LEVELS, self.trials) if search.method == "uniform" else self.trials
+
     def latency(self) -> None:
-        """Time the best model of each method on this machine, with nothing else running on it."""
+        """Time the best model of each method on this machine, among finished searches, with nothing else running."""
         import torch
 
         from betabo.compress.counting import measure_latency
@@ -162,13 +167,16 @@ class Bench:
             problem = self.problem(experiment)
             chosen: dict[str, tuple[float, list[float]]] = {"original": (1.0, [1.0] * problem.dimension)}
             for search in searches([experiment], self.seeds):
-                for record in read_search(self.out / "searches" / f"{search.name}.jsonl"):
+                records = read_search(self.out / "searches" / f"{search.name}.jsonl")
+                if len(records) < self.length(search):
+                    continue
+                for record in records:
                     key = f"{search.method}/{search.acquisition}"  # the best of all seeds
                     if "objective" in record and record["objective"] < chosen.get(key, (9.0,))[0]:
                         chosen[key] = (record["objective"], record["x"])
             for key, (_, x) in chosen.items():
                 model = compress_model(problem.model, x, keep=problem.pruning.keep, plan=problem.plan)
-                for batch in (1, 128):
+                for batch in BATCHES[problem.device.type]:
                     split = problem.data.validation
                     rows_ = torch.arange(batch) % len(split)
                     example = problem.task.inputs(split.subset(rows_).tensors)

@@ -9,9 +9,9 @@ marginal likelihood. What it does not say, and was chosen here:
 * outputs are standardized, and values far above the bulk capped; the power transform that is betabo's default is off;
 * the box of a kernel is that of the problem, and the acquisition function is maximized by betabo's own engine.
 
-Nothing was tuned to come near the printed numbers. The row `beta-matern` is another kernel with betabo's own settings: log
-EI, and the power transform on. The row `matern-control` is the same with Matern, to tell the kernel's share from the
-rest.
+Nothing was tuned to come near the printed numbers. The row `beta-matern` is another kernel with betabo's own settings:
+log EI, and the power transform on. The row `matern-control` is the same with Matern, to tell the share of the kernel
+from the rest.
 """
 
 from __future__ import annotations
