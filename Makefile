@@ -38,11 +38,10 @@ format: setup  ## format the code and repair what ruff can
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
 
-bench: setup  ## speed and memory of the kernels, time of a step, quality of searches, against peers
+bench: setup  ## speed and memory of the kernels, time of a step, against peers
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[bench]'
 	$(BIN)/python benchmarks/kernel.py
 	$(BIN)/python benchmarks/step.py
-	$(BIN)/python benchmarks/search.py
 
 docs: setup  ## draw the pictures anew and build the documentation into site/
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[docs]'

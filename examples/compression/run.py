@@ -34,7 +34,7 @@ EXPERIMENTS = (
     "deberta-rte-xsmall",
     "vit-cifar10",
 )
-COMPARED = "minilm-mrpc"  # where the acquisition functions are compared
+COMPARED = "gpt2-shakespeare"  # where the acquisition functions are compared
 UNIFORM_LEVELS = 19
 BATCHES = {"cpu": (1,), "cuda": (1, 128)}  # examples in a pass that is timed
 DENSE_EPOCHS = 3  # of a model whose head is new, as in `betabo compress`
