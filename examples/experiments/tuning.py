@@ -155,9 +155,12 @@ NOISY = [
 
 def recipes() -> dict[str, dict[str, Any]]:
     """Settings of `betabo.Config` by name of a recipe."""
+    from gpytorch.constraints import GreaterThan
+    from gpytorch.kernels import ScaleKernel
     from gpytorch.priors import LogNormalPrior
 
-    from betabo.kernels.factory import beta_additive_covariance, beta_matern_covariance
+    from betabo.kernels.effects import MainEffectsKernel
+    from betabo.kernels.factory import SumKernel, beta_additive_covariance, beta_matern_covariance
 
     def beta_matern(dims: int, prior: tuple[float, float] | None = None, **settings: Any) -> Any:
         kernel = beta_matern_covariance(dims, **settings)
@@ -165,8 +168,20 @@ def recipes() -> dict[str, dict[str, Any]]:
             kernel.base_kernel.bandwidth_prior = LogNormalPrior(*prior)
         return kernel
 
+    def two_scales(dims: int) -> Any:
+        """Also short effects, as long in all coordinates."""
+        main, rest = beta_additive_covariance(dims).kernels
+        short = MainEffectsKernel(
+            lengthscale_prior=LogNormalPrior(math.log(0.15), 0.7),
+            lengthscale_constraint=GreaterThan(0.025, transform=None, initial_value=0.15),
+        )
+        prior, constraint = LogNormalPrior(-2.0, 1.5), GreaterThan(1e-4, transform=None, initial_value=0.1)
+        return SumKernel(main, ScaleKernel(short, outputscale_prior=prior, outputscale_constraint=constraint), rest)
+
     return {
         "default": {},
+        "two-scales": {"kernel": two_scales},
+        "bend-0.97": {"kernel": partial(beta_additive_covariance, bend=0.97)},
         "matern": {"kernel": "matern"},
         "rbf": {"kernel": "rbf"},
         "beta-correlation": {"kernel": "beta-correlation"},

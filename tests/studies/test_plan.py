@@ -110,7 +110,7 @@ def test_another_objective_or_kernel_is_a_warning(make_plan: MakePlan) -> None:
     open_study(changed, said.append)
     assert len(said) == 2
     assert said[0].startswith("the objective was train.py:objective and is echo {x} {y} now")
-    assert said[1] == "kernel was beta-matern and is beta now."
+    assert said[1] == "kernel was beta-additive and is beta now."
     open_study(changed, said.append)
     assert len(said) == 2
 

@@ -20,7 +20,7 @@ from torch import Tensor
 
 from betabo.kernels.catalogue import KERNELS
 from betabo.surrogate import FitState, fit_gp
-from betabo.surrogate.fit import _Likelihood
+from betabo.surrogate.likelihood import Likelihood
 
 NOISES = ["unknown", "none", 0.05]
 
@@ -52,7 +52,7 @@ def log_posterior(x: Tensor, y: Tensor, kernel: Kernel, noise: float, fitted_noi
 
 @pytest.mark.parametrize(("name", "noise"), [*((name, "unknown") for name in KERNELS), ("rbf", "none"), ("rbf", 0.05)])
 def test_gradient_agrees_with_finite_differences(name: str, noise: Any) -> None:
-    problem = _Likelihood(*data(), make(name), noise)
+    problem = Likelihood(*data(), make(name), noise)
     draw = 0.3 * torch.randn(len(problem.bounds), generator=seeded(), dtype=torch.float64).numpy()
     inside = problem.bounds + np.array([1e-3, -1e-3])
     vector = np.clip(problem.vector() + draw, *inside.T)
@@ -68,7 +68,7 @@ def test_objective_is_the_negative_log_posterior(noise: Any) -> None:
     x, y = data()
     kernel = make()
     kernel.outputscale, kernel.base_kernel.lengthscale = 2.0, torch.tensor([0.3, 0.7], dtype=torch.float64)
-    problem = _Likelihood(x, y, kernel, noise)
+    problem = Likelihood(x, y, kernel, noise)
     found, _ = problem(problem.vector())
     variance = {"unknown": math.exp(-5), "none": 1e-6}.get(noise, noise)
     expected = -log_posterior(x, y, kernel, variance, False)
