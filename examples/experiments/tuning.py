@@ -248,9 +248,9 @@ def harder_search(starts: int, samples: int) -> None:
 
 def believe_noise(location: float, scale: float, lowest: float = 1e-6) -> None:
     """Another log-normal prior of the noise variance, and another lower bound."""
-    from betabo.surrogate import fit
+    from betabo.surrogate import likelihood
 
-    fit._NOISE_PRIOR, fit.LOWEST_NOISE = (location, scale), lowest
+    likelihood._NOISE_PRIOR, likelihood.LOWEST_NOISE = (location, scale), lowest
 
 
 def fit_less_often(growth: float) -> None:

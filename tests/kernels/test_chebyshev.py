@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from functools import partial
+
 import mpmath as mp
 import numpy as np
 import pytest
@@ -12,10 +14,12 @@ from betabo.kernels.chebyshev import (
     chebyshev_embedding,
     chebyshev_features,
     chebyshev_matrix,
+    chebyshev_matrix_with_slope,
     chebyshev_slopes,
     choose_degrees,
     error_bound,
     merge_degrees,
+    smallest_degree,
 )
 
 GRID = [0.0, 0.01, 0.2, 0.5, 0.77, 0.99, 1.0]
@@ -99,3 +103,35 @@ def test_embedding_makes_the_beta_distance_euclidean(h: float) -> None:
         for j, y in enumerate(GRID):
             squared = (points[i] - points[j]).square().sum().item()
             assert squared == pytest.approx(float(oracles.sq_distance(x, y, h)), abs=1e-8)
+
+
+def _at_log_bandwidth(x: float, y: float, u: mp.mpf) -> mp.mpf:
+    return oracles.sq_distance(x, y, mp.exp(u))
+
+
+@pytest.mark.parametrize("h", [0.02, 0.3, 1.0, 40.0, 1e4])
+def test_matrix_and_its_slope_give_the_distance_and_its_derivative(h: float) -> None:
+    degree = smallest_degree(h, 1e-9)
+    assert degree is not None
+    matrix, slope = chebyshev_matrix_with_slope(h, degree)
+    features = chebyshev_features(tensor(GRID).unsqueeze(-1), degree).squeeze(-2).numpy()
+    scale = float(oracles.sq_distance(0.0, 1.0, h))
+    for i, x in enumerate(GRID):
+        for j, y in enumerate(GRID):
+            difference = features[i] - features[j]
+            assert difference @ matrix @ difference == pytest.approx(
+                float(oracles.sq_distance(x, y, h)), rel=1e-8, abs=1e-8 * scale
+            )
+            by_log = float(mp.diff(partial(_at_log_bandwidth, x, y), mp.log(h)))
+            assert difference @ slope @ difference == pytest.approx(by_log, rel=1e-6, abs=1e-7 * scale)
+
+
+def test_the_smallest_degree_is_enough_and_the_one_below_is_not() -> None:
+    for h in (0.05, 0.7, 3.0):
+        degree = smallest_degree(h, 1e-8)
+        assert degree is not None
+        assert error_bound(degree, h) <= 1e-8
+        place = DEGREES.tolist().index(degree)
+        assert place > 0
+        assert error_bound(DEGREES[place - 1], h) > 1e-8
+    assert smallest_degree(1e-4, 1e-9) is None

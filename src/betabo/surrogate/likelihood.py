@@ -1,0 +1,279 @@
+"""The negative log posterior of a Gaussian process's hyperparameters, with its gradient, as a function of a vector.
+
+The gradient of the log marginal likelihood with respect to the covariance matrix is known in closed form, so only the
+covariance matrix and the priors remain to be differentiated: in closed form where the kernel has one
+(`betabo.surrogate.lean_covariance`, `betabo.surrogate.log_prior`), and else by autograd through the kernel. Parameters
+that a constraint keeps positive are fitted in their logarithms.
+"""
+
+from __future__ import annotations
+
+import math
+from abc import abstractmethod
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Literal, Protocol
+
+import numpy as np
+import numpy.typing as npt
+import torch
+from gpytorch.kernels import Kernel
+from torch import Tensor
+
+from betabo.surrogate.gp import cholesky, covariance_matrix
+from betabo.surrogate.lean_covariance import LeanCovariance, Look
+from betabo.surrogate.log_prior import LogPrior
+
+Noise = float | Literal["unknown", "none"]
+
+Vector = npt.NDArray[np.float64]
+
+LOWEST_NOISE, NO_NOISE = 1e-6, 1e-6
+_NOISE_PRIOR = (-8.0, 3.0)  # mean and standard deviation of the log noise variance, of standardized values
+_NOISE_START = math.exp(-5.0)
+_LARGEST_LOG = math.log(1e6)
+
+
+@dataclass(frozen=True)
+class Slot:
+    """One parameter of the kernel and its place in the vector that is optimized.
+
+    Attributes:
+        name: Its name in the kernel.
+        parameter: The parameter itself.
+        place: Where it stands in the vector.
+        logarithmic: Whether the vector holds its logarithm.
+        lower: Lower bound in the vector.
+        upper: Upper bound in the vector.
+    """
+
+    name: str
+    parameter: Tensor
+    place: slice
+    logarithmic: bool
+    lower: float
+    upper: float
+
+    def write(self, vector: Vector) -> None:
+        """Set the parameter."""
+        values = torch.from_numpy(vector[self.place]).to(self.parameter).view_as(self.parameter)
+        self.parameter.data.copy_(values.exp() if self.logarithmic else values)
+
+    def read(self, values: Tensor) -> Vector:
+        """What the vector holds for the given values of the parameter."""
+        flat = values.detach().double().flatten()
+        return (flat.clamp_min(1e-300).log() if self.logarithmic else flat).numpy()
+
+
+class Likelihood:
+    """Negative log posterior of the hyperparameters, with its gradient, as a function of a vector.
+
+    The vector holds the kernel's parameters in their own order and, where the noise is unknown, the log of its variance
+    at the end.
+
+    Args:
+        x: Points of the unit cube, `n x d`.
+        y: Standardized values, `n`.
+        kernel: Covariance function.
+        noise_model: `"unknown"`, `"none"`, or the known noise variance.
+        lean: Whether to use the closed form where there is one.
+
+    Attributes:
+        slots: The kernel's parameters.
+        bounds: Lower and upper bounds of the vector, one row for each number.
+        evaluations: Number of evaluations so far.
+        messages: What went wrong so far.
+        worst: What an impossible vector costs.
+        is_lean: Whether the kernel and its priors have a closed form that is used.
+    """
+
+    worst = 1e10
+
+    def __init__(self, x: Tensor, y: Tensor, kernel: Kernel, noise_model: Noise, *, lean: bool = True) -> None:
+        self.x, self.y, self.kernel, self.noise_model = x, y, kernel, noise_model
+        self.evaluations = 0
+        self.messages: list[str] = []
+        self.slots = _slots(kernel)
+        limits = [(slot.lower, slot.upper) for slot in self.slots for _ in range(slot.parameter.numel())]
+        if noise_model == "unknown":
+            limits.append((math.log(LOWEST_NOISE), math.log(10.0)))
+        self.bounds = np.array(limits, dtype=np.float64).reshape(-1, 2)
+        self._by_autograd = _ByAutograd(x, kernel, self.slots)
+        places = {slot.parameter: slot.place for slot in self.slots if slot.logarithmic}
+        self._lean = _Lean.of(x, kernel, places) if lean and len(places) == len(self.slots) else None
+
+    @property
+    def is_lean(self) -> bool:  # noqa: D102
+        return self._lean is not None
+
+    def vector(self) -> Vector:
+        """The kernel's current parameters."""
+        parts = [slot.read(slot.parameter) for slot in self.slots]
+        return np.concatenate([*parts, [math.log(_NOISE_START)]] if self.noise_model == "unknown" else parts)
+
+    def vector_of(self, parameters: Mapping[str, Sequence[float]], noise: float) -> Vector:
+        """The parameters of an earlier fit by name, or the current ones where they do not match the kernel."""
+        vector = self.vector()
+        for slot in self.slots:
+            values = parameters.get(slot.name, [])
+            if len(values) == slot.parameter.numel():
+                vector[slot.place] = slot.read(torch.tensor(values, dtype=torch.float64))
+        if self.noise_model == "unknown":
+            vector[-1] = math.log(max(noise, LOWEST_NOISE))
+        return vector
+
+    def assign(self, vector: Vector) -> None:
+        """Set the kernel's parameters."""
+        for slot in self.slots:
+            slot.write(vector)
+
+    def noise(self, vector: Vector) -> float:
+        """The noise variance."""
+        if self.noise_model == "unknown":
+            return math.exp(vector[-1])
+        return NO_NOISE if self.noise_model == "none" else max(float(self.noise_model), NO_NOISE)
+
+    def __call__(self, vector: Vector) -> tuple[float, Vector]:
+        """The objective and its gradient; `worst` and zeros where it cannot be had."""
+        self.evaluations += 1
+        gradient = np.zeros_like(vector)
+        try:
+            value = self._evaluate(vector, gradient)
+        except (ValueError, ArithmeticError, RuntimeError) as error:
+            message = f"likelihood: {error}"
+            if message not in self.messages:
+                self.messages.append(message)
+            return self.worst, np.zeros_like(vector)
+        if not (math.isfinite(value) and np.isfinite(gradient).all()):
+            return self.worst, np.zeros_like(vector)
+        return value, gradient
+
+    def _evaluate(self, vector: Vector, gradient: Vector) -> float:
+        noise, count = self.noise(vector), len(self.y)
+        model = None if self._lean is None else self._lean.at(vector)
+        if model is None:
+            model = self._by_autograd.at(vector)
+        noisy = model.covariance.detach().clone()
+        noisy.diagonal().add_(noise)
+        factor = cholesky(noisy)
+        inverse = torch.cholesky_inverse(factor).mT  # symmetric, and now row by row
+        weights = inverse.sum(dim=-1)
+        mean = (weights @ self.y) / weights.sum()  # the constant mean that fits best
+        residual = self.y - mean
+        alpha = inverse @ residual
+        value = 0.5 * float(residual @ alpha) + float(factor.diagonal().log().sum())
+        value += 0.5 * count * math.log(2 * math.pi) - model.log_prior
+        slope = torch.addr(inverse, alpha, alpha, alpha=-1).mul_(0.5)  # of the likelihood in the covariance matrix
+        model.gradient(slope, gradient)
+        if self.noise_model == "unknown":
+            location, scale = _NOISE_PRIOR
+            deviation = (vector[-1] - location) / scale
+            value += 0.5 * deviation**2
+            gradient[-1] = float(slope.trace()) * noise + deviation / scale
+        return value
+
+
+def _slots(kernel: Kernel) -> list[Slot]:
+    slots, start = [], 0
+    for name, parameter, constraint in kernel.named_parameters_and_constraints():
+        stop = start + parameter.numel()
+        lower, upper, logarithmic = -30.0, 30.0, False
+        if constraint is not None and not constraint.enforced:
+            low, high = float(constraint.lower_bound), float(constraint.upper_bound)
+            logarithmic = low > 0
+            lower = math.log(low) if logarithmic else low
+            upper = min(math.log(high), _LARGEST_LOG) if logarithmic else high
+        slots.append(Slot(name, parameter, slice(start, stop), logarithmic, lower, upper))
+        start = stop
+    return slots
+
+
+class _Model(Protocol):
+    """Covariance matrix of the data, `n x n`, and log density of the hyperparameters, at a vector."""
+
+    @property
+    def covariance(self) -> Tensor: ...
+
+    @property
+    def log_prior(self) -> float: ...
+
+    @abstractmethod
+    def gradient(self, slope: Tensor, gradient: Vector) -> None:
+        """Write the gradient of the objective, given the likelihood's derivatives by the covariance matrix."""
+
+
+class _ByAutograd:
+    """Any kernel with any priors."""
+
+    def __init__(self, x: Tensor, kernel: Kernel, slots: Sequence[Slot]) -> None:
+        self.x, self.kernel, self.slots = x, kernel, slots
+        self.priors = [(prior, closure, module) for _, module, prior, closure, _ in kernel.named_priors()]
+
+    def at(self, vector: Vector) -> _Model:
+        for slot in self.slots:
+            slot.write(vector)
+        with torch.enable_grad():
+            covariance = covariance_matrix(self.kernel, self.x)
+            log_prior = sum(
+                (prior.log_prob(closure(module)).sum() for prior, closure, module in self.priors),
+                start=torch.zeros((), dtype=self.x.dtype, device=self.x.device),
+            )
+        return _Graph(self.slots, covariance, log_prior)
+
+
+@dataclass(frozen=True)
+class _Graph:
+    slots: Sequence[Slot]
+    covariance: Tensor
+    log_density: Tensor
+
+    @property
+    def log_prior(self) -> float:
+        return float(self.log_density.detach())
+
+    def gradient(self, slope: Tensor, gradient: Vector) -> None:
+        outputs, slopes = [self.covariance], [slope]
+        if self.log_density.requires_grad:
+            outputs, slopes = [self.covariance, self.log_density], [slope, -torch.ones_like(self.log_density)]
+        parameters = [slot.parameter for slot in self.slots]
+        found = torch.autograd.grad(outputs, parameters, slopes, allow_unused=True)
+        for slot, grad in zip(self.slots, found, strict=True):
+            if grad is not None:
+                scaled = grad * slot.parameter.detach() if slot.logarithmic else grad
+                gradient[slot.place] = scaled.double().flatten().numpy()
+
+
+@dataclass(frozen=True)
+class _Lean:
+    """A kernel with priors that both have a closed form."""
+
+    kernel: LeanCovariance
+    prior: LogPrior
+
+    @classmethod
+    def of(cls, x: Tensor, kernel: Kernel, places: Mapping[Tensor, slice]) -> _Lean | None:
+        prior, covariance = LogPrior.of(kernel, places), LeanCovariance.of(kernel, x, places)
+        return None if prior is None or covariance is None else cls(covariance, prior)
+
+    def at(self, vector: Vector) -> _Model | None:
+        look = self.kernel.at(vector)
+        return None if look is None else _LeanModel(look, self.prior, vector)
+
+
+@dataclass(frozen=True)
+class _LeanModel:
+    look: Look
+    prior: LogPrior
+    vector: Vector
+
+    @property
+    def covariance(self) -> Tensor:
+        return torch.from_numpy(self.look.covariance)
+
+    @property
+    def log_prior(self) -> float:
+        return self.prior(self.vector)
+
+    def gradient(self, slope: Tensor, gradient: Vector) -> None:
+        self.look.add_gradient(slope.numpy(), gradient)
+        gradient[: self.prior.size] -= self.prior.gradient(self.vector)
