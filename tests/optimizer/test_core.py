@@ -120,7 +120,7 @@ class TestModelStep:
         config = Config(kernel="rbf", acquisition=acquisition, starting_points=3, noise="none")
         proposal = propose(known(), config, count=3)
         assert proposal.points.shape == (3, 2)
-        assert pdist(proposal.points).min() > 0.01
+        assert pdist(proposal.points, "chebyshev").min() > 1e-3
 
     def test_points_of_a_batch_stay_apart_where_the_model_is_sure(self) -> None:
         points = np.random.default_rng(0).random((14, 2))

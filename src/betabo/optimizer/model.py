@@ -24,7 +24,7 @@ from betabo.kernels.box import BoxKernel
 from betabo.kernels.catalogue import make_kernel
 from betabo.optimizer.config import Config
 from betabo.optimizer.data import Data, Points
-from betabo.surrogate import FitState, GaussianProcess, OutputTransform, fit_gp
+from betabo.surrogate import FitState, GaussianProcess, OutputTransform, covariance_factor, fit_gp
 
 _MOST_NOISE = 1e3  # standard deviation of the noise, in standard deviations of the values
 _REACH = 3.0  # predictions are cut off this many times the range of the values beyond them
@@ -53,10 +53,10 @@ class Output:
     @classmethod
     def fit(cls, data: Data, values: Points, config: Config, seed: int, state: FitState | None) -> Output:
         """Fit to the values, `n`, of the points of `data`; failed points count as being as bad as the worst."""
-        transform = OutputTransform.learn(values, power=config.power_transform)
         x = torch.from_numpy(data.points)
-        y = torch.from_numpy(transform(values))
         kernel = make_kernel(config.kernel, data.dims).double()
+        transform = _learn_transform(x, values, config, state)
+        y = torch.from_numpy(transform(values))
         noise = config.noise
         if isinstance(noise, (int, float)):
             deviation = math.sqrt(noise) / transform.scale / transform.spread
@@ -196,6 +196,14 @@ class Surrogate:
             score = score + torch.where(front, 0.0, 1e3)
         score = torch.where(violation > 0, 1e6 + violation, score)
         return x[score.argsort(stable=True)[:count]]
+
+
+def _learn_transform(x: Tensor, values: Points, config: Config, state: FitState | None) -> OutputTransform:
+    """How to transform the values, given how the last fit says they depend on each other."""
+    factor = None
+    if state is not None and config.power_transform:
+        factor = covariance_factor(x, make_kernel(config.kernel, x.shape[-1]).double(), state)
+    return OutputTransform.learn(values, config.power_transform, None if factor is None else factor.numpy())
 
 
 def _with_pending(process: GaussianProcess, pending: Tensor) -> GaussianProcess:

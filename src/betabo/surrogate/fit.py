@@ -14,10 +14,10 @@ from gpytorch.kernels import Kernel
 from scipy.optimize import minimize as scipy_minimize
 from torch import Tensor
 
-from betabo.surrogate.gp import GaussianProcess
+from betabo.surrogate.gp import GaussianProcess, cholesky, covariance_matrix
 from betabo.surrogate.likelihood import Likelihood, Noise
 
-__all__ = ["FitReport", "FitState", "Noise", "fit_gp"]
+__all__ = ["FitReport", "FitState", "Noise", "covariance_factor", "fit_gp"]
 
 _MOST_POINTS = 300  # of which the likelihood is computed; the posterior uses all
 _TOLERANCE = 1e-6  # relative change of the objective at which a fit has converged
@@ -120,6 +120,28 @@ def fit_gp(
     process, state = _condition(x, y, problem, initial, extra_noise=True)
     seconds = time.perf_counter() - began
     return process, state, FitReport("fallback", math.nan, 0, problem.evaluations, seconds, tuple(problem.messages))
+
+
+def covariance_factor(x: Tensor, kernel: Kernel, state: FitState) -> Tensor | None:
+    """Lower Cholesky factor of the covariance of values, noise included, with the hyperparameters of an earlier fit.
+
+    Args:
+        x: Points of the unit cube, `n x d`.
+        kernel: Covariance function; its parameters are set in place.
+        state: Hyperparameters of a fit of the same kernel.
+
+    Returns:
+        The factor, `n x n`, or None where the points do not allow these hyperparameters.
+    """
+    problem = Likelihood(x, torch.zeros_like(x[:, 0]), kernel, state.noise, lean=False)
+    problem.assign(problem.vector_of(state.parameters, state.noise))
+    with torch.no_grad():
+        covariance = covariance_matrix(kernel, x)
+        covariance.diagonal().add_(state.noise)
+        try:
+            return cholesky(covariance)
+        except ValueError:
+            return None
 
 
 def _descend(

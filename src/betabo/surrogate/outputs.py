@@ -7,9 +7,12 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 from scipy import stats
+from scipy.linalg import solve_triangular
+from scipy.optimize import minimize_scalar
 
 Values = npt.NDArray[np.float64]
 
+_POWERS = (-5.0, 7.0)  # Yeo-Johnson's exponents that are considered
 _REACH = 10.0  # values further above the third quartile than this many times its height above the minimum are capped
 
 
@@ -18,8 +21,8 @@ class OutputTransform:
     """An increasing transformation of values that are to be minimized, learned from those seen so far.
 
     Values far above the bulk are capped, because how bad a bad point is does not matter to a minimizer, while one value
-    of 1e12 would flatten all others. The rest is standardized, made symmetric by a Yeo-Johnson power transform, and
-    standardized again. Values that are all equal become zeros.
+    of 1e12 would flatten all others. The rest is standardized, brought into the shape a Gaussian process expects by a
+    Yeo-Johnson power transform, and standardized again. Values that are all equal become zeros.
 
     Attributes:
         cap: Largest value kept as it is.
@@ -38,12 +41,14 @@ class OutputTransform:
     spread: float
 
     @classmethod
-    def learn(cls, values: Values, power: bool = True) -> OutputTransform:
+    def learn(cls, values: Values, power: bool = True, factor: Values | None = None) -> OutputTransform:
         """The transformation for `values`, finite numbers.
 
         Args:
             values: Values seen so far, at least one.
             power: Whether to use the power transform.
+            factor: Lower Cholesky factor of the covariance, up to a constant, that the transformed values are believed
+                to have, `n x n`; None takes them for independent.
         """
         values = np.asarray(values, dtype=np.float64)
         # Halved first, here and below: the difference of two numbers near 1e308 would overflow.
@@ -58,8 +63,7 @@ class OutputTransform:
         standard = _standardized(capped, location, scale)
         exponent = 1.0
         if power and len(values) >= 4 and standard.std() > 1e-12:
-            found = float(stats.yeojohnson_normmax(standard))
-            exponent = found if np.isfinite(found) and abs(found) < 20 else 1.0
+            exponent = _most_likely_power(standard, np.eye(len(standard)) if factor is None else factor)
         powered = stats.yeojohnson(standard, exponent)
         spread = float(powered.std())
         return cls(float(cap), location, scale, exponent, float(powered.mean()), spread if spread > 1e-12 else 1.0)
@@ -76,6 +80,27 @@ class OutputTransform:
         powered = np.asarray(transformed, dtype=np.float64) * self.spread + self.centre
         standard = _inverse_yeojohnson(powered, self.power)
         return (standard / 2 * self.scale + self.location / 2) * 2
+
+
+def _most_likely_power(standard: Values, factor: Values) -> float:
+    """Yeo-Johnson's exponent with the highest likelihood.
+
+    The transformed values are jointly normal, with a constant mean and a covariance known up to a constant. Both
+    constants are those that are most likely with the exponent.
+    """
+    count = len(standard)
+    log_slopes = float((np.sign(standard) * np.log1p(np.abs(standard))).sum())  # of the transform, by the exponent
+    ones = solve_triangular(factor, np.ones(count), lower=True)
+    ones /= np.sqrt(np.square(ones).sum())
+
+    def cost(power: float) -> float:
+        white = solve_triangular(factor, stats.yeojohnson(standard, power), lower=True)
+        white -= np.einsum("i,i", ones, white) * ones
+        return 0.5 * count * float(np.log(np.square(white).sum())) - (power - 1) * log_slopes
+
+    with np.errstate(over="ignore", divide="ignore", invalid="ignore"):
+        found = minimize_scalar(cost, bounds=_POWERS, method="bounded", options={"xatol": 1e-3})
+    return float(found.x) if np.isfinite(found.fun) else 1.0
 
 
 def _inverse_yeojohnson(powered: Values, power: float) -> Values:
