@@ -325,7 +325,38 @@ def look_farther(every: int, margin: float) -> None:
     model.make_acquisition = patched
 
 
+def look_elsewhere(least: float, margin: float, every: int = 2) -> None:
+    """Where little improvement is expected, ask for one by a margin in some of the steps."""
+    from botorch.acquisition.analytic import LogExpectedImprovement
+
+    from betabo.acquisition.lean import lean_form
+    from betabo.optimizer import core
+
+    maximize = core.maximize
+
+    def patched(acquisition: Any, incumbents: Any, **settings: Any) -> Any:
+        found = maximize(acquisition, incumbents, **settings)
+        y = acquisition.model.y
+        if float(found[1][0]) < math.log(least) and len(y) % every == 0:
+            farther = LogExpectedImprovement(acquisition.model, best_f=y.min() - margin, maximize=False)
+            found = maximize(lean_form(farther), incumbents, **settings)
+        return found
+
+    core.maximize = patched
+
+
+def take_values_for_independent() -> None:
+    """Choose the power transform as if the values did not depend on each other."""
+    from betabo.optimizer import model
+
+    model.covariance_factor = lambda *_: None
+
+
 PATCHES: dict[str, Callable[[], None]] = {
+    "independent": take_values_for_independent,
+    "elsewhere": partial(look_elsewhere, 1e-3, 0.1),
+    "elsewhere-early": partial(look_elsewhere, 1e-2, 0.1),
+    "elsewhere-far": partial(look_elsewhere, 1e-3, 0.5),
     "again-4": partial(again_from_the_start, 4),
     "evidence-beta": partial(by_evidence, "beta-matern", "beta"),
     "evidence-matern": partial(by_evidence, "beta-matern", "matern"),
@@ -391,12 +422,8 @@ def work(arguments: argparse.Namespace) -> None:
 
     torch.set_num_threads(1)
     make_adapter("betabo", {}).start([(0.0, 1.0)], np.array([[0.5]]), 0)  # what is loaded now is there after a fork
-    jobs = [
-        (seed, recipe, problem)
-        for seed, recipe, problem in product(
-            range(arguments.seeds), arguments.recipes, NOISY if arguments.noisy else PROBLEMS
-        )
-    ]
+    problems = [p for p in (NOISY if arguments.noisy else PROBLEMS) if arguments.only in p.name]
+    jobs = list(product(range(arguments.seeds), arguments.recipes, problems))
     for number, (seed, recipe, problem) in enumerate(jobs):
         if number % arguments.workers != arguments.worker:
             continue
@@ -450,6 +477,7 @@ def main() -> None:
     command.add_argument("--recipes", nargs="+", default=["default"], metavar="NAME")
     command.add_argument("--seeds", type=int, default=10)
     command.add_argument("--noisy", action="store_true", help="the problems with noise instead")
+    command.add_argument("--only", default="", metavar="TEXT", help="problems whose name has this in it")
     command.add_argument("--workers", type=int, default=1)
     command.add_argument("--worker", type=int, help=argparse.SUPPRESS)
     command.add_argument("--out", type=Path, required=True)
