@@ -76,7 +76,7 @@ class SvmCancer(Tuning):
         Coordinate("log10 of C", -3.0, 3.0, 2.999999836621619),
         Coordinate("log10 of gamma", -6.0, 1.0, -3.0275383085188),
     )
-    best_value = 0.098422
+    best_value = 0.09842196
 
     def load(self, datasets: Any) -> tuple[npt.NDArray[np.float64], npt.NDArray[Any]]:
         """See `Tuning.load`."""
