@@ -12,4 +12,4 @@ html_title = "betabo"
 default_role = "code"
 autodoc_member_order = "bysource"
 autodoc_typehints = "signature"
-exclude_patterns = ["reproduction/*"]
+exclude_patterns = ["reproduction/*", "results/*"]
