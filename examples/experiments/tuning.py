@@ -442,6 +442,8 @@ def work(arguments: argparse.Namespace) -> None:
     torch.set_num_threads(1)
     make_adapter("betabo", {}).start([(0.0, 1.0)], np.array([[0.5]]), 0)  # what is loaded now is there after a fork
     problems = [p for p in (NOISY if arguments.noisy else PROBLEMS) if arguments.only in p.name]
+    if not problems:
+        raise SystemExit(f"no problem has {arguments.only!r} in its name; they are like {PROBLEMS[0].name}.")
     jobs = list(product(range(arguments.seeds), arguments.recipes, problems))
     for number, (seed, recipe, problem) in enumerate(jobs):
         if number % arguments.workers != arguments.worker:

@@ -135,13 +135,13 @@ def covariance_factor(x: Tensor, kernel: Kernel, state: FitState) -> Tensor | No
     """
     problem = Likelihood(x, torch.zeros_like(x[:, 0]), kernel, state.noise, lean=False)
     problem.assign(problem.vector_of(state.parameters, state.noise))
-    with torch.no_grad():
-        covariance = covariance_matrix(kernel, x)
-        covariance.diagonal().add_(state.noise)
-        try:
+    try:
+        with torch.no_grad():
+            covariance = covariance_matrix(kernel, x).clone()
+            covariance.diagonal().add_(state.noise)
             return cholesky(covariance)
-        except ValueError:
-            return None
+    except (ValueError, ArithmeticError, RuntimeError):  # as in a fit, which is to say so
+        return None
 
 
 def _descend(
