@@ -2,13 +2,15 @@
 
     python examples/compression/collect.py out/compression src/betabo/reproduce/compression --command "..."
 
-Only finished searches are taken. With latency-cpu.json or latency-cuda.json in the folder, the table has latencies.
+Only finished searches are taken; experiments that the run has not prepared stay as they are stored. With
+latency-cpu.json or latency-cuda.json in the folder, the table has latencies.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
@@ -27,7 +29,7 @@ TIMED = {  # by column: device and examples in a pass
 
 
 def collect(run: Path, out: Path, command: str) -> dict[str, int]:
-    """Write the files; returns how many searches and evaluations they hold."""
+    """Write the files; returns how many searches and evaluations the run added to them."""
     facts = {path.parent.name: json.loads(path.read_text()) for path in sorted(run.glob("prepared/*/facts.json"))}
     latency, machines = _latencies(run)
     rows, finals = [], []
@@ -43,12 +45,21 @@ def collect(run: Path, out: Path, command: str) -> dict[str, int]:
             rows += [_row(search, record, about) for record in records]
             finals.append(_final(search, records, about, latency, run / "finals" / f"{path.stem}.json"))
     out.mkdir(parents=True, exist_ok=True)
-    searches = pd.DataFrame(rows)
-    searches.to_parquet(out / SEARCHES_FILE, compression="zstd", index=False)
-    pd.DataFrame(_only_timed(finals, timed)).to_parquet(out / FINALS_FILE, compression="zstd", index=False)
     described = {name: {**_tidy(about), "timed": machines, "command": command} for name, about in facts.items()}
-    (out / EXPERIMENTS_FILE).write_text(json.dumps(described, indent=1) + "\n", encoding="utf-8")
+    _store(out / SEARCHES_FILE, pd.DataFrame(rows), described)
+    _store(out / FINALS_FILE, pd.DataFrame(_only_timed(finals, timed)), described)
+    file = out / EXPERIMENTS_FILE
+    stored = json.loads(file.read_text(encoding="utf-8")) if file.exists() else {}
+    file.write_text(json.dumps(stored | described, indent=1) + "\n", encoding="utf-8")
     return {"searches": len(finals) - len(facts), "evaluations": len(rows)}
+
+
+def _store(path: Path, table: pd.DataFrame, replaced: Iterable[str]) -> None:
+    """Write a table, after the rows of other experiments that are stored already."""
+    if path.exists():
+        stored = pd.read_parquet(path)
+        table = pd.concat([stored[~stored["experiment"].isin(list(replaced))], table], ignore_index=True)
+    table.to_parquet(path, compression="zstd", index=False)
 
 
 def _name(experiment: str, stem: str) -> dict[str, Any]:

@@ -31,6 +31,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from classics import CLASSICS, Classic
 
 Array = np.ndarray
 FLOOR = 1e-6  # of a regret relative to the range of the starting points
@@ -153,6 +154,9 @@ NOISY = [
 ]
 
 
+SETS: dict[str, list[Problem] | list[Classic]] = {"moved": PROBLEMS, "noisy": NOISY, "classic": CLASSICS}
+
+
 def recipes() -> dict[str, dict[str, Any]]:
     """Settings of `betabo.Config` by name of a recipe."""
     from gpytorch.constraints import GreaterThan
@@ -237,6 +241,30 @@ def by_evidence(*kernels: str) -> None:
         return min(found, key=lambda result: result[2].objective)
 
     model.fit_gp = patched
+
+
+def take_turns(make: Callable[[int], Any], every: int = 2) -> None:
+    """Model with another kernel in some of the steps."""
+    from betabo.optimizer import model
+
+    fit = model.fit_gp
+    known: dict[str, Any] = {"ours": None, "other": None}
+
+    def patched(x: Any, y: Any, kernel: Any, **settings: Any) -> Any:
+        name, chosen = ("other", make(x.shape[-1]).double()) if len(x) % every == 1 else ("ours", kernel)
+        warm = known[name]
+        found = fit(x, y, chosen, **{**settings, "warm_start": warm, "restarts": 1 if warm is None else 0})
+        known[name] = found[1]
+        return found[0], known["ours"] or found[1], found[2]
+
+    model.fit_gp = patched
+
+
+def other_kernel(name: str) -> Callable[[int], Any]:
+    """A kernel of the catalogue or of a recipe."""
+    from betabo.kernels.catalogue import make_kernel
+
+    return lambda dims: make_kernel(recipes().get(name, {"kernel": name})["kernel"], dims)
 
 
 def harder_search(starts: int, samples: int) -> None:
@@ -376,6 +404,9 @@ PATCHES: dict[str, Callable[[], None]] = {
     "elsewhere": partial(look_elsewhere, 1e-3, 0.1),
     "elsewhere-early": partial(look_elsewhere, 1e-2, 0.1),
     "elsewhere-far": partial(look_elsewhere, 1e-3, 0.5),
+    "turns-beta-rbf": lambda: take_turns(other_kernel("beta-rbf")),
+    "turns-rbf": lambda: take_turns(other_kernel("rbf")),
+    "turns-matern": lambda: take_turns(other_kernel("matern")),
     "again-4": partial(again_from_the_start, 4),
     "evidence-beta": partial(by_evidence, "beta-matern", "beta"),
     "evidence-matern": partial(by_evidence, "beta-matern", "matern"),
@@ -391,7 +422,7 @@ PATCHES: dict[str, Callable[[], None]] = {
 """What is changed in the optimizer itself for a recipe; each run is a process of its own."""
 
 
-def run_one(problem: Problem, recipe: str, seed: int) -> dict[str, Any]:
+def run_one(problem: Problem | Classic, recipe: str, seed: int) -> dict[str, Any]:
     """One search: 3 d Sobol points, then as many steps as 20 + 3 d."""
     import torch
     from torch.quasirandom import SobolEngine
@@ -412,7 +443,7 @@ def run_one(problem: Problem, recipe: str, seed: int) -> dict[str, Any]:
     optimizer.start([(0.0, 1.0)] * problem.dim, start, seed)
     best = problem.best(seed)
     height = float(np.median([objective(x) for x in start]) - best)
-    noise = problem.noise * height * np.random.default_rng(seed).standard_normal(1000)
+    noise = getattr(problem, "noise", 0.0) * height * np.random.default_rng(seed).standard_normal(1000)
     values, began = [], time.perf_counter()
     for number in range(count + 20 + 3 * problem.dim):
         x = optimizer.ask()
@@ -423,7 +454,7 @@ def run_one(problem: Problem, recipe: str, seed: int) -> dict[str, Any]:
     return {"problem": problem.name, "seed": seed, "regret": regret, "seconds": seconds}
 
 
-def _in_a_process_of_its_own(problem: Problem, recipe: str, seed: int) -> dict[str, Any]:
+def _in_a_process_of_its_own(problem: Problem | Classic, recipe: str, seed: int) -> dict[str, Any]:
     with ProcessPoolExecutor(1, mp_context=get_context("fork")) as pool:
         return pool.submit(run_one, problem, recipe, seed).result()
 
@@ -441,9 +472,10 @@ def work(arguments: argparse.Namespace) -> None:
 
     torch.set_num_threads(1)
     make_adapter("betabo", {}).start([(0.0, 1.0)], np.array([[0.5]]), 0)  # what is loaded now is there after a fork
-    problems = [p for p in (NOISY if arguments.noisy else PROBLEMS) if arguments.only in p.name]
+    chosen = SETS[arguments.problems]
+    problems = [p for p in chosen if any(text in p.name for text in arguments.only)]
     if not problems:
-        raise SystemExit(f"no problem has {arguments.only!r} in its name; they are like {PROBLEMS[0].name}.")
+        raise SystemExit(f"no problem has any of {arguments.only} in its name; they are like {chosen[0].name}.")
     jobs = list(product(range(arguments.seeds), arguments.recipes, problems))
     for number, (seed, recipe, problem) in enumerate(jobs):
         if number % arguments.workers != arguments.worker:
@@ -470,12 +502,15 @@ def table(arguments: argparse.Namespace) -> None:
     seconds = runs.groupby("recipe")["seconds"].mean()
     for recipe in difference:
         found = difference[recipe].dropna()
-        parts = [f"{part} {math.exp(found[placement[found.index] == part].mean()):.2f}" for part in PLACEMENTS]
+        by_place = np.exp(found.groupby(placement[found.index]).mean())
+        parts = [f"{part} {by_place[part]:.2f}" for part in PLACEMENTS if part in by_place]
         draws = _bootstrap(found)
         print(
             f"{recipe:18s} n={len(found):4d}  all {math.exp(found.mean()):.3f} [{draws[0]:.2f}, {draws[1]:.2f}]  "
             f"better in {(found < 0).mean():.0%}  {'  '.join(parts)}  {seconds[recipe]:.2f} s a step"
         )
+    if arguments.each:
+        print(np.exp(logs.groupby(level="problem").mean()).to_string(float_format="%.2g"))
 
 
 def _bootstrap(found: Any, count: int = 2000) -> tuple[float, float]:
@@ -497,14 +532,15 @@ def main() -> None:
     command = commands.add_parser("run", help="do what is missing")
     command.add_argument("--recipes", nargs="+", default=["default"], metavar="NAME")
     command.add_argument("--seeds", type=int, default=10)
-    command.add_argument("--noisy", action="store_true", help="the problems with noise instead")
-    command.add_argument("--only", default="", metavar="TEXT", help="problems whose name has this in it")
+    command.add_argument("--problems", default="moved", choices=SETS, help="which problems (default moved)")
+    command.add_argument("--only", nargs="+", default=[""], metavar="TEXT", help="those with one of these in the name")
     command.add_argument("--workers", type=int, default=1)
     command.add_argument("--worker", type=int, help=argparse.SUPPRESS)
     command.add_argument("--out", type=Path, required=True)
     command = commands.add_parser("table", help="compare what there is")
     command.add_argument("out", type=Path)
     command.add_argument("--baseline", default="default")
+    command.add_argument("--each", action="store_true", help="also the mean regret on each problem")
     command.add_argument("--floor", type=float, default=1e-4, help="what is below counts as solved (default 1e-4)")
     arguments = parser.parse_args()
     if arguments.command == "table":

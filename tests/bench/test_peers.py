@@ -14,8 +14,9 @@ from bench.conftest import Here
 from betabo.bench import OPTIMIZERS, OptimizerEntry, run_campaign
 from betabo.bench.optimizers.random_search import RandomSearch
 from betabo.bench.peers import SUITES, Suite, plan_peers, read_not_run, record_not_run
-from betabo.bench.peers_report import FLOOR, Goal, check_goals, read_peer_runs, step_seconds, write_report
-from betabo.bench.statistics import compare, relative_to_best_peer
+from betabo.bench.peers_report import Goal, check_goals, step_seconds, write_report
+from betabo.bench.peers_runs import FLOOR, read_peer_runs
+from betabo.bench.statistics import compare, relative_to_best_peer, relative_to_each_peer
 from betabo.bench.storage import read_metadata
 from betabo.plots.peer_ratios import draw_peer_ratios
 from betabo.plots.style import BLUE, VERMILION
@@ -61,6 +62,26 @@ def noisy(seeds: int, problems: int = 1) -> pandas.DataFrame:
         for p in range(problems)
     }
     return made_up(table)
+
+
+def test_ratios_to_each_peer_are_geometric_means_worked_out_by_hand() -> None:
+    rows = relative_to_each_peer(made_up(), "betabo").set_index("peer")
+    assert list(rows.index) == ["good", "bad"]  # the closest first
+    assert rows.loc["good", ["wins", "ties", "losses"]].tolist() == [1, 1, 1]
+    assert rows.loc["bad", ["wins", "ties", "losses"]].tolist() == [2, 1, 0]
+    assert rows.loc["good", "ratio"] == pytest.approx((1 * 0.25 * 3) ** (1 / 3))
+    assert rows.loc["bad", "ratio"] == pytest.approx((0.2 * 0.25 * 1) ** (1 / 3))
+    assert rows.loc["good", ["low", "high"]].tolist() == pytest.approx([0.25, 3.0])  # all draws of one problem
+
+
+def test_ratios_to_a_peer_use_the_runs_that_both_have() -> None:
+    values = made_up()
+    late = (values["optimizer"] == "good") & (values["seed"] == 1)
+    never = (values["optimizer"] == "good") & (values["problem"] == "levy-6-vertex")
+    rows = relative_to_each_peer(values[~late & ~never], "betabo").set_index("peer")
+    assert rows.loc["good", ["problems", "runs"]].tolist() == [2, 2]
+    assert rows.loc["good", "ratio"] == pytest.approx(math.sqrt(0.5 * 0.25))
+    assert rows.loc["bad", ["problems", "runs"]].tolist() == [3, 6]
 
 
 def test_ratios_are_those_of_the_means_worked_out_by_hand() -> None:
@@ -222,7 +243,7 @@ class Missing(RandomSearch):
 
 
 def make_tiny(patch: pytest.MonkeyPatch) -> None:
-    for module in ("peers", "peers_report"):
+    for module in ("peers", "peers_report", "peers_runs"):
         patch.setattr(f"betabo.bench.{module}.SUITES", TINY)
     patch.setitem(OPTIMIZERS, "absent", OptimizerEntry("absent", "Not installed.", Missing))
 
@@ -318,7 +339,7 @@ def test_the_report_has_tables_figures_and_what_is_missing(folder) -> None:
     report = write_report(folder)
     names = {path.name for path in report.files}
     assert names == {
-        "report.md", "regrets.csv", "ratios.csv", "pairs.csv", "ranks.csv", "seconds.csv",
+        "report.md", "runs.csv", "regrets.csv", "ratios.csv", "pairs.csv", "ranks.csv", "seconds.csv",
         "critical-difference.png", "ratios.png",
     }  # fmt: skip
     assert all(path.stat().st_size > 60 for path in report.files)
@@ -343,8 +364,37 @@ def test_runs_that_failed_and_optimizers_that_lack_problems_are_noted(folder) ->
         path.unlink()
     report = write_report(folder)
     assert "failed: corners, 2 runs: RuntimeError: no luck" in report.notes
-    assert "not compared: corners has done 2 of the 3 problems of betabo" in report.notes
+    assert "not ranked: corners has done 2 of the 3 problems of betabo, 4 runs for its 6" in report.notes
     assert set(read_peer_runs(folder).values["optimizer"]) == {"betabo", "random"}
+    pairs = pandas.read_csv(folder / "report" / "pairs.csv").set_index("peer")
+    assert pairs[["problems", "runs"]].T.to_dict("list") == {"random": [3, 6], "corners": [2, 4]}
+    rows = [line for line in report.files[0].read_text().splitlines() if line.startswith("| corners | 2 | 4 |")]
+    assert [row.endswith("|  |") for row in rows] == [True]  # no test of what is not ranked
+
+
+def test_an_optimizer_with_few_seeds_leaves_those_of_the_others(folder) -> None:
+    path = folder / "synthetic-6" / "random" / "levy-6-face"
+    next(iter(path.glob("*.parquet"))).unlink()
+    runs = read_peer_runs(folder)
+    assert set(runs.values["optimizer"]) == {"betabo", "random", "corners"}  # one of two seeds is half of them
+    for left in path.glob("*.parquet"):
+        left.unlink()
+    runs = read_peer_runs(folder)
+    assert set(runs.values["optimizer"]) == {"betabo", "corners"}
+    assert runs.values.groupby("optimizer").size().to_dict() == {"betabo": 6, "corners": 6}
+    assert runs.everything.groupby("optimizer").size().to_dict() == {"betabo": 6, "corners": 6, "random": 4}
+
+
+def test_each_run_is_written_with_its_regret_and_time(folder) -> None:
+    write_report(folder)
+    table = pandas.read_csv(folder / "report" / "runs.csv")
+    assert len(table) == 3 * 3 * 2
+    assert (table["regret"] >= FLOOR).all()
+    steps = read_peer_runs(folder).steps
+    one = (table["optimizer"] == "betabo") & (table["problem"] == "levy-6-face") & (table["seed"] == 1)
+    own = (steps["optimizer"] == "betabo") & (steps["problem"] == "levy-6-face") & (steps["seed"] == 1)
+    assert own.sum() == 8 - 5
+    assert table.loc[one, "seconds"].item() == pytest.approx(steps.loc[own, "seconds"].median())
 
 
 def test_regret_has_a_floor_and_better_than_best_is_said(folder, monkeypatch) -> None:

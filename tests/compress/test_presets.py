@@ -23,6 +23,7 @@ OURS = {
     "minilm-rte",
     "minilm-squadshifts",
     "gpt2-shakespeare",
+    "gpt2-shakespeare-narrow",
     "deberta-rte-xsmall",
 }
 

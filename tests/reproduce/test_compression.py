@@ -3,6 +3,7 @@ from __future__ import annotations
 import json
 import re
 import runpy
+import shutil
 from dataclasses import replace
 from pathlib import Path
 
@@ -440,6 +441,25 @@ def test_latency_belongs_to_the_timed_model_alone(trials: int, tmp_path: Path) -
     assert finals["latency_cpu"].isna().all()
     described = json.loads((tmp_path / "out" / EXPERIMENTS_FILE).read_text())["tiny"]
     assert (described["title"], described["timed"], described["command"]) == ("A tiny model", {"cuda": "a GPU"}, "make")
+
+
+def test_collecting_keeps_the_experiments_of_other_runs(stored: Path, tmp_path: Path) -> None:
+    folder, run = Path(shutil.copytree(stored, tmp_path / "stored")), tmp_path / "run"
+    before = {name: pd.read_parquet(folder / name) for name in (SEARCHES_FILE, FINALS_FILE)}
+    prepared = run / "prepared" / "tiny-text"
+    prepared.mkdir(parents=True)
+    about = {"title": "again", "metric": "accuracy", "flops": 1, "parameters": 1, "left_out": [], "seconds": 1.0}
+    about |= {"validation": {"accuracy": 0.9}, "test": {"accuracy": 0.8}, "also": {}}
+    (prepared / "facts.json").write_text(json.dumps(about))
+    runpy.run_path(str(COLLECT))["collect"](run, folder, "make")
+    searches, finals = (pd.read_parquet(folder / name) for name in before)
+    assert set(searches["experiment"]) == {"tiny-images"}  # the other one is replaced, by a run without searches
+    kept = before[SEARCHES_FILE][before[SEARCHES_FILE]["experiment"] == "tiny-images"].reset_index(drop=True)
+    pd.testing.assert_frame_equal(searches[kept.columns], kept)
+    assert finals.groupby("experiment").size()["tiny-text"] == 1
+    described = json.loads((folder / EXPERIMENTS_FILE).read_text())
+    assert list(described) == ["tiny-images", "tiny-text"]
+    assert described["tiny-text"]["title"] == "Again"
 
 
 # The searches that come with the package

@@ -1,8 +1,4 @@
-"""The report on betabo and its peers: ranks, ratios, times, and whether the goals are reached.
-
-Regret is the lowest value without noise that a run has seen, less the optimum, or the best value known. One below
-`FLOOR` counts as `FLOOR`, so that ratios and ties do not depend on rounding.
-"""
+"""The report on betabo and its peers: ranks, ratios, times, and whether the goals are reached."""
 
 from __future__ import annotations
 
@@ -13,10 +9,18 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from betabo.bench.extras import require
-from betabo.bench.peers import SUITES, read_not_run
+from betabo.bench.peers import SUITES
+from betabo.bench.peers_runs import FLOOR, REAL, SUBJECT, Runs, read_peer_runs
 from betabo.bench.plots import draw_critical_difference
-from betabo.bench.results import read_results, run_files, values_at
-from betabo.bench.statistics import Comparison, Ratios, compare, relative_to_best_peer, summarize
+from betabo.bench.results import RUN_COLUMNS
+from betabo.bench.statistics import (
+    Comparison,
+    Ratios,
+    compare,
+    relative_to_best_peer,
+    relative_to_each_peer,
+    summarize,
+)
 from betabo.bench.storage import write_whole
 from betabo.plots.peer_ratios import draw_peer_ratios
 from betabo.plots.style import style
@@ -24,32 +28,11 @@ from betabo.plots.style import style
 if TYPE_CHECKING:
     import pandas
 
-SUBJECT = "betabo"
 PACE = "optuna-gp"
 """The peer whose time a step is the one to reach."""
 
-FLOOR = 1e-9
 LARGEST_MEAN = 0.8
 LARGEST_RATIO = 2.0
-REAL = "real"
-
-
-@dataclass(frozen=True)
-class Runs:
-    """The runs of a folder.
-
-    Attributes:
-        values: One row a run that is compared, as `values_at` gives it, with `suite`, `group` (the placement, or
-            `"real"`) and `regret` not below `FLOOR`.
-        steps: One row a step of a model in those runs: `optimizer`, `suite`, `seconds`.
-        below: Lowest value by problem, where a run went below the best value known.
-        notes: What is missing, one line each.
-    """
-
-    values: pandas.DataFrame
-    steps: pandas.DataFrame
-    below: dict[str, float]
-    notes: list[str]
 
 
 @dataclass(frozen=True)
@@ -108,14 +91,16 @@ def write_report(folder: str | Path, out: str | Path | None = None) -> PeerRepor
     ratio_table = named.loc[order].reset_index().merge(ratios.table, on="problem")
     ranks = rank_table(comparisons)
     summary = summarize(runs.values, "regret")
-    text = _markdown(runs, comparisons, ratios, ratio_table, ranks, summary, seconds, goals)
+    pairs = relative_to_each_peer(runs.everything, SUBJECT)
+    text = _markdown(runs, comparisons, ratios, ratio_table, ranks, summary, seconds, pairs, goals)
     title = f"{SUBJECT} and the best peer, 95 % intervals over the seeds"
     figures = {
         "critical-difference": draw_critical_difference(comparisons["all"]),
         "ratios": draw_peer_ratios(ratio_table, title),
     }
     files = {"report.md": text.encode()}
-    for name, table in (("regrets", summary), ("ratios", ratio_table), ("pairs", comparisons["all"].pairs)):
+    each_run = runs.everything[["suite", *RUN_COLUMNS, "best", "regret", "seconds"]]
+    for name, table in (("runs", each_run), ("regrets", summary), ("ratios", ratio_table), ("pairs", pairs)):
         files[f"{name}.csv"] = table.to_csv(index=False).encode()
     for name, table in (("ranks", ranks), ("seconds", seconds)):
         files[f"{name}.csv"] = table.to_csv(index_label="optimizer").encode()
@@ -128,43 +113,6 @@ def write_report(folder: str | Path, out: str | Path | None = None) -> PeerRepor
     for name, data in files.items():
         write_whole(to / name, data)
     return PeerReport(goals, runs.notes, [to / name for name in files])
-
-
-def read_peer_runs(folder: Path) -> Runs:
-    """Read the runs of all suites, and leave out what cannot be compared.
-
-    Compared are the problems that betabo has done, and the optimizers that have done all of those.
-    """
-    pandas = require("pandas")
-    parts, steps = [], []
-    for name in SUITES:
-        if not run_files(folder / name):
-            continue
-        results = read_results(folder / name, columns=["origin", "ask_seconds", "tell_seconds"])
-        for column in ("optimizer", "problem"):
-            results[column] = results[column].astype(str)
-        values = values_at(results).assign(suite=name)
-        values["group"] = REAL if name == REAL else values["placement"]
-        parts.append(values)
-        model = results[results["origin"] == "model"].assign(suite=name)
-        model["seconds"] = model["ask_seconds"] + model["tell_seconds"]
-        steps.append(model[["optimizer", "problem", "suite", "seconds"]])
-    if not parts:
-        raise ValueError(f"{folder} holds no runs; `betabo bench peers --out {folder}` makes some.")
-    values, times = pandas.concat(parts, ignore_index=True), pandas.concat(steps, ignore_index=True)
-    done = {str(name): set(part["problem"]) for name, part in values.groupby("optimizer")}
-    problems = done.get(SUBJECT, set())
-    if not problems:
-        raise ValueError(f"{folder} holds no runs of {SUBJECT}, which the report is about.")
-    compared = {name for name, own in done.items() if own >= problems}
-    if compared == {SUBJECT}:
-        raise ValueError(f"{folder} holds no peer that has done all {len(problems)} problems of {SUBJECT}.")
-    notes = [*_missing(folder, done, problems), *_failures(folder)]
-    below = _below(values)
-    kept = values[values["optimizer"].isin(compared) & values["problem"].isin(problems)].reset_index(drop=True)
-    kept["regret"] = kept["regret"].clip(lower=FLOOR)
-    kept_times = times[times["optimizer"].isin(compared) & times["problem"].isin(problems)]
-    return Runs(kept, kept_times, below, notes)
 
 
 def rank_table(comparisons: dict[str, Comparison]) -> pandas.DataFrame:
@@ -243,34 +191,6 @@ def _groups(values: pandas.DataFrame) -> dict[str, pandas.DataFrame]:
     return {name: part for name, part in parts.items() if len(part)}
 
 
-def _missing(folder: Path, done: dict[str, set[str]], problems: set[str]) -> list[str]:
-    lines = [f"not run: {name}: {reason}" for name, reason in read_not_run(folder).items() if name not in done]
-    lines += [
-        f"not compared: {name} has done {len(own & problems)} of the {len(problems)} problems of {SUBJECT}"
-        for name, own in done.items()
-        if not own >= problems
-    ]
-    left = sorted(set().union(*done.values()) - problems)
-    return lines + ([f"not compared: {SUBJECT} has not done {', '.join(left)}"] if left else [])
-
-
-def _failures(folder: Path) -> list[str]:
-    """A line for each optimizer and reason with runs that failed."""
-    counts: dict[tuple[str, str], int] = {}
-    for name in SUITES:
-        for path in sorted((folder / name).glob("*/*/*.error")):
-            lines = path.read_text(encoding="utf-8").strip().splitlines() or ["no reason was left"]
-            key = (path.parent.parent.name, lines[-1])
-            counts[key] = counts.get(key, 0) + 1
-    return [f"failed: {name}, {count} runs: {reason}" for (name, reason), count in counts.items()]
-
-
-def _below(values: pandas.DataFrame) -> dict[str, float]:
-    """Lowest value of the problems in which a run went below the value that was thought the best."""
-    low = values[values["regret"] < -FLOOR].groupby("problem")["best"].min()
-    return {str(name): float(value) for name, value in low.items()}
-
-
 def _markdown(
     runs: Runs,
     comparisons: dict[str, Comparison],
@@ -279,6 +199,7 @@ def _markdown(
     ranks: pandas.DataFrame,
     summary: pandas.DataFrame,
     seconds: pandas.DataFrame,
+    pairs: pandas.DataFrame,
     goals: Sequence[Goal],
 ) -> str:
     mean = ratios.geometric_mean
@@ -338,9 +259,14 @@ def _markdown(
         "",
         f"## {SUBJECT} against each peer",
         "",
-        "Problems won, tied and lost, by the mean regret over the seeds.",
+        f"On the runs that both have done: problems won, tied and lost by {SUBJECT}, by mean regret over seeds; the "
+        "geometric mean over problems of its regret relative to the peer's, with a 95 % interval by a bootstrap over "
+        "problems; Wilcoxon's p after Holm's correction, of those that have done enough to be ranked.",
         "",
-        *_table(["peer", "wins", "ties", "losses", "Wilcoxon p after Holm"], _against(comparisons["all"])),
+        *_table(
+            ["peer", "problems", "runs", "wins", "ties", "losses", "ratio", "interval", "p"],
+            _against(pairs, comparisons["all"]),
+        ),
         "",
         "## Median seconds of a step",
         "",
@@ -375,15 +301,18 @@ def _regrets(summary: pandas.DataFrame, optimizers: list[str], problems: list[st
     return _table(["problem", *optimizers], rows)
 
 
-def _against(comparison: Comparison) -> list[list[str]]:
-    rows = []
-    for row in comparison.pairs.itertuples():
-        if SUBJECT in (row.first, row.second):
-            forward = row.first == SUBJECT
-            wins, losses = (row.wins, row.losses) if forward else (row.losses, row.wins)
-            peer = row.second if forward else row.first
-            rows.append([peer, f"{wins}", f"{row.ties}", f"{losses}", f"{row.p_holm:.2g}"])
-    return rows
+def _against(pairs: pandas.DataFrame, comparison: Comparison) -> list[list[str]]:
+    p_values = comparison.p_matrix()[SUBJECT]
+    return [
+        [
+            row.peer,
+            *(f"{count}" for count in (row.problems, row.runs, row.wins, row.ties, row.losses)),
+            f"{row.ratio:.3g}",
+            f"{row.low:.3g} to {row.high:.3g}",
+            f"{p_values[row.peer]:.2g}" if row.peer in p_values else "",
+        ]
+        for row in pairs.itertuples()
+    ]
 
 
 def _table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:

@@ -267,6 +267,59 @@ def relative_to_best_peer(
     return Ratios(table, geometric_mean, [name for name in known if name not in set(table["problem"])])
 
 
+def relative_to_each_peer(
+    values: pandas.DataFrame,
+    subject: str,
+    column: str = "regret",
+    *,
+    level: float = 0.95,
+    resamples: int = 10_000,
+    seed: int = 0,
+) -> pandas.DataFrame:
+    """Compare an optimizer with each of the others on the runs that both have done. Lower values are better.
+
+    Args:
+        values: One row a run, see `betabo.bench.results.values_at`.
+        subject: The optimizer.
+        column: The column with the values, all above zero.
+        level: Level of the intervals, percentiles of a bootstrap over the problems.
+        resamples: Draws of the bootstrap.
+        seed: Seed of the draws.
+
+    Returns:
+        One row a peer with any such run, the closest first: `peer`, `problems` and `runs` that both have done, `wins`,
+        `ties` and `losses` of the subject over the problems, the geometric mean over the problems of the `ratio` of
+        the two means over the seeds, and its `low` and `high`.
+    """
+    pandas = require("pandas")
+    runs = values.pivot_table(index=["problem", "seed"], columns="optimizer", values=column, observed=True)
+    runs.columns = [str(name) for name in runs.columns]
+    generator = np.random.default_rng(seed)
+    rows = []
+    for peer in runs.columns.drop(subject):
+        both = runs[[subject, peer]].dropna()
+        if both.empty:
+            continue
+        means = both.groupby(level="problem", observed=True).mean()
+        logs = np.log(means[subject] / means[peer]).to_numpy()
+        draws = logs[generator.integers(len(logs), size=(resamples, len(logs)))].mean(axis=1)
+        low, high = np.exp(np.percentile(draws, [50 * (1 - level), 50 * (1 + level)]))
+        rows.append(
+            {
+                "peer": peer,
+                "problems": len(means),
+                "runs": len(both),
+                "wins": int((logs < 0).sum()),
+                "ties": int((logs == 0).sum()),
+                "losses": int((logs > 0).sum()),
+                "ratio": float(np.exp(logs.mean())),
+                "low": float(low),
+                "high": float(high),
+            }
+        )
+    return pandas.DataFrame(rows).sort_values("ratio", ascending=False, ignore_index=True)
+
+
 def wilcoxon(differences: npt.NDArray[np.float64]) -> float:
     """p-value of Wilcoxon's signed-rank test, two-sided; 1 where nothing differs."""
     return 1.0 if not differences.any() else float(stats.wilcoxon(differences).pvalue)

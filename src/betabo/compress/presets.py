@@ -160,6 +160,17 @@ _OURS = (
         note="The model comes from examples/compression/train_gpt2.py.",
     ),
     Preset(
+        name="gpt2-shakespeare-narrow",
+        description="a narrow GPT-2 on Tiny Shakespeare, a coordinate a layer",
+        model="models/gpt2-shakespeare-narrow",
+        task="tinyshakespeare",
+        source="ours",
+        data="data/text",
+        training=Training(steps=15, batch=16, rate=1e-3),
+        max_validation=256,
+        note="Quick on a CPU. The model comes from examples/compression/train_gpt2.py --width 64 --context 64.",
+    ),
+    Preset(
         name="deberta-rte-xsmall",
         description="DeBERTa-v3-xsmall on RTE, a coordinate a block",
         model="models/deberta-v3-xsmall",
