@@ -43,7 +43,8 @@ def describe_experiments() -> dict[str, dict[str, Any]]:
 
 
 def write_stored(folder: Path, seed: int = 0) -> Path:
-    """Write searches of four kernels with UCB, one of them with log EI, both baselines, and two with more on text."""
+    """Write searches of four kernels with UCB, one of them with log EI, both baselines, and two with more and
+    the default on text."""
     rng = np.random.default_rng(seed)
     experiments = describe_experiments()
     searches, finals = [], []
@@ -53,6 +54,7 @@ def write_stored(folder: Path, seed: int = 0) -> Path:
         if name == "tiny-text":
             others = ("pi", "ei", "corrected_pi", "corrected_ei")
             runs += [(kernel, other) for kernel in ("matern", "beta-paper") for other in others]
+            runs.append(("beta-additive", "log_ei"))
         for method, acquisition in runs:
             for run_seed in range(SEEDS):
                 run = {"experiment": name, "method": method, "acquisition": acquisition, "seed": run_seed}

@@ -50,6 +50,7 @@ def searches(experiments: list[str], seeds: int) -> list:
         found += [Search(experiment, kernel, "ucb", seed) for kernel in KERNELS]
         found.append(Search(experiment, "random", seed=seed))
         found.append(Search(experiment, "beta-matern", "log_ei", seed, start="uniform"))
+        found.append(Search(experiment, "beta-additive", "log_ei", seed))
     return found + [
         Search(COMPARED, kernel, acquisition, seed)
         for seed, kernel, acquisition in product(range(seeds), ("matern", "beta-paper"), ACQUISITIONS)

@@ -132,6 +132,15 @@ def test_search_from_levels_is_a_method_of_its_own(stored: Path, drawn: tuple[Pa
     table = pd.read_csv(drawn[0] / "summary.csv").set_index(["experiment", "method"])["objective"]
     values = objectives(stored, "tiny-images", "beta-matern", "log_ei")
     assert table["tiny-images", "from-levels"] == pytest.approx(np.mean(values))
+
+
+def test_the_default_is_shown_where_it_was_run(stored: Path, drawn: tuple[Path, Summary]) -> None:
+    table = pd.read_csv(drawn[0] / "summary.csv").set_index(["experiment", "method"])["objective"]
+    assert table["tiny-text", "default"] == pytest.approx(
+        np.mean(objectives(stored, "tiny-text", "beta-additive", "log_ei"))
+    )
+    assert ("tiny-images", "default") not in table.index
+    assert "| betabo's default | 3 |" in (drawn[0] / "table.md").read_text()
     assert table["tiny-images", "beta-matern"] == pytest.approx(
         np.mean(objectives(stored, "tiny-images", "beta-matern"))
     )
@@ -475,19 +484,28 @@ def test_packaged_searches_have_the_documented_columns() -> None:
     for name, experiment in found.experiments.items():
         assert {f"metric_{experiment.metric}"} <= set(found.searches.columns), name
         assert {f"test_{experiment.metric}"} <= set(found.finals.columns), name
-    assert set(found.searches["method"]) <= set(METHODS)
+    assert set(found.searches["method"]) <= {*METHODS, "beta-additive"}
     assert set(found.searches["acquisition"]) <= {"", "log_ei", *ACQUISITION_NAMES}
 
 
 @packaged
 def test_packaged_searches_have_each_kernel() -> None:
     found = read_stored(PACKAGED)
-    assert len(found.experiments) == 6
+    assert len(found.experiments) == 7
     searches = found.searches[found.searches["acquisition"].isin(("ucb", ""))]
     seeds = searches.groupby(["experiment", "method"])["seed"].nunique().unstack()
     assert set(seeds.index) == set(found.experiments)
     assert (seeds[[*KERNELS, "random"]] >= 2).all(axis=None)
-    assert (seeds.filter(like="minilm-", axis="index")[[*KERNELS, "random"]] >= 3).all(axis=None)
+    for text in ("minilm-", "-narrow"):
+        assert (seeds.filter(like=text, axis="index")[[*KERNELS, "random"]] >= 3).all(axis=None)
+
+
+@packaged
+def test_packaged_searches_compare_acquisition_functions() -> None:
+    searches = read_stored(PACKAGED).searches
+    several = searches[searches["method"].isin(("matern", "beta-paper"))]
+    seeds = several.groupby(["experiment", "method", "acquisition"])["seed"].nunique().unstack()
+    assert (seeds.loc["gpt2-shakespeare-narrow", list(ACQUISITION_NAMES)] >= 3).all(axis=None)
     assert (seeds["uniform"] == 1).all()
 
 

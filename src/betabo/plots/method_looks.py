@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from betabo.plots.kernel_looks import kernel_colour, kernel_name
-from betabo.plots.style import GREY, PURPLE, SKY
+from betabo.plots.style import GREY, ORANGE, PURPLE, SKY
 
 _NAMES = {
     "original": "Original",
@@ -12,11 +12,15 @@ _NAMES = {
     "beta-paper": "Beta (paper)",
     "beta-matern": "Beta-Matérn",
     "from-levels": "Beta-Matérn, log EI, uniform start",
+    "default": "betabo's default",
 }
-_COLOURS = {"random": GREY, "uniform": PURPLE, "from-levels": SKY}
+_COLOURS = {"random": GREY, "uniform": PURPLE, "from-levels": SKY, "default": ORANGE}
 
-METHODS = ("original", "uniform", "random", "rbf", "matern", "beta-paper", "beta-matern", "from-levels")
-"""The order in which tables and figures show them. `"from-levels"` starts where `"uniform"` looks."""
+METHODS = ("original", "uniform", "random", "rbf", "matern", "beta-paper", "beta-matern", "from-levels", "default")
+"""The order in which tables and figures show them.
+
+`"from-levels"` starts where `"uniform"` looks; `"default"` is the optimizer as it comes.
+"""
 
 
 def method_name(method: str) -> str:

@@ -23,6 +23,7 @@ from betabo.plots.ratios import draw_ratio_densities, draw_ratio_maps
 from betabo.reproduce.compression.claims import judge
 from betabo.reproduce.compression.ratios import ITERATIONS, best_layers, densities, describe, visits
 from betabo.reproduce.compression.tables import (
+    DEFAULT,
     FROM_LEVELS,
     KERNELS,
     MODELS,
@@ -58,7 +59,7 @@ def draw(context: Context, folder: str | Path) -> Summary:
         folder: Stored searches, see `betabo.compress.results`.
     """
     stored = read_stored(folder)
-    stored = replace(stored, searches=_name_from_levels(stored.searches), finals=_name_from_levels(stored.finals))
+    stored = replace(stored, searches=_name_own(stored.searches), finals=_name_own(stored.finals))
     searches = comparable(stored.searches)
     main = searches[searches["acquisition"].isin(MAIN)]
     all_ends, curves = best_points(searches), mean_progress(searches)
@@ -85,12 +86,15 @@ def draw(context: Context, folder: str | Path) -> Summary:
     return Summary(judge(summary, gaps, layers, acquisitions), figures)
 
 
-def _name_from_levels(table: DataFrame) -> DataFrame:
-    """The table with Beta-Matern and log EI, which starts from levels, as a method of its own."""
-    chosen = (table["method"] == "beta-matern") & (table["acquisition"] == "log_ei")
-    return table.assign(
-        method=table["method"].mask(chosen, FROM_LEVELS), acquisition=table["acquisition"].mask(chosen, "")
-    )
+def _name_own(table: DataFrame) -> DataFrame:
+    """The table with the kernels that are searched by log EI as methods of their own."""
+    by_improvement = table["acquisition"] == "log_ei"
+    for kernel, method in (("beta-matern", FROM_LEVELS), ("beta-additive", DEFAULT)):
+        chosen = by_improvement & (table["method"] == kernel)
+        table = table.assign(
+            method=table["method"].mask(chosen, method), acquisition=table["acquisition"].mask(chosen, "")
+        )
+    return table
 
 
 def _draw_objectives(context: Context, stored: StoredSearches, curves: DataFrame, summary: DataFrame) -> None:

@@ -19,12 +19,14 @@ from betabo.reproduce.files import markdown_table
 KERNELS = ("rbf", "matern", "beta-paper", "beta-matern")
 FROM_LEVELS = "from-levels"
 """Beta-Matern with log EI from levels, one ratio for all. All kernels are compared with UCB, from Sobol points."""
+DEFAULT = "default"
+"""The optimizer as it comes, from Sobol points: main effects beside Beta-Matern, log EI."""
 
-MODELS = (*KERNELS, FROM_LEVELS)
+MODELS = (*KERNELS, FROM_LEVELS, DEFAULT)
 PAIRS = (
-    *product(("beta-paper", "beta-matern", FROM_LEVELS), ("matern", "rbf")),
-    *product(("beta-matern", FROM_LEVELS), ("beta-paper",)),
-    (FROM_LEVELS, "beta-matern"),
+    *product(("beta-paper", "beta-matern", FROM_LEVELS, DEFAULT), ("matern", "rbf")),
+    *product(("beta-matern", FROM_LEVELS, DEFAULT), ("beta-paper",)),
+    *product((FROM_LEVELS, DEFAULT), ("beta-matern",)),
     *product(MODELS, ("random", "uniform")),
 )
 """Methods that are compared, the first with the second."""
