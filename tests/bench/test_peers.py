@@ -385,6 +385,15 @@ def test_an_optimizer_with_few_seeds_leaves_those_of_the_others(folder) -> None:
     assert runs.everything.groupby("optimizer").size().to_dict() == {"betabo": 6, "corners": 6, "random": 4}
 
 
+def test_one_seed_has_no_interval(folder) -> None:
+    for path in folder.glob("*/*/*/1.parquet"):
+        path.unlink()
+    text = write_report(folder).files[0].read_text()
+    assert len([line for line in text.splitlines() if "| one seed |" in line]) == 3
+    assert "(one seed), median" in text
+    assert "95 % interval" not in text.split("## Mean regret")[0]
+
+
 def test_each_run_is_written_with_its_regret_and_time(folder) -> None:
     write_report(folder)
     table = pandas.read_csv(folder / "report" / "runs.csv")

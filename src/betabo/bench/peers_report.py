@@ -15,6 +15,7 @@ from betabo.bench.plots import draw_critical_difference
 from betabo.bench.results import RUN_COLUMNS
 from betabo.bench.statistics import (
     Comparison,
+    Interval,
     Ratios,
     compare,
     relative_to_best_peer,
@@ -151,7 +152,7 @@ def check_goals(comparisons: dict[str, Comparison], ratios: Ratios, seconds: pan
         Goal(
             f"geometric mean of the regret relative to the best peer at most {LARGEST_MEAN:g}",
             mean.estimate <= LARGEST_MEAN,
-            f"{mean.estimate:.3g}, 95 % interval {mean.low:.3g} to {mean.high:.3g}",
+            f"{mean.estimate:.3g}, {_interval(mean, ratios.table['seeds'].max())}",
         )
     )
     worst = ratios.table.loc[ratios.table["ratio"].idxmax()]
@@ -229,9 +230,9 @@ def _markdown(
         "",
         f"## Regret of {SUBJECT} relative to the best peer",
         "",
-        f"Geometric mean {mean.estimate:.3g} (95 % interval {mean.low:.3g} to {mean.high:.3g}, paired bootstrap over "
-        f"the seeds), median {ratios.table['ratio'].median():.3g}, worst {ratios.table['ratio'].max():.3g}. "
-        f"Wins, ties and losses are over the seeds, against the best peer.",
+        f"Geometric mean {mean.estimate:.3g} ({_interval(mean, ratios.table['seeds'].max())}), median "
+        f"{ratios.table['ratio'].median():.3g}, worst {ratios.table['ratio'].max():.3g}. Intervals are by a paired "
+        "bootstrap over the seeds. Wins, ties and losses are over the seeds, against the best peer.",
         "",
         *_table(
             ["problem", SUBJECT, "best peer", "its regret", "ratio", "interval", "wins", "ties", "losses"],
@@ -242,7 +243,7 @@ def _markdown(
                     row.peer,
                     f"{row.peer_value:.3g}",
                     f"{row.ratio:.3g}",
-                    f"{row.low:.3g} to {row.high:.3g}",
+                    f"{row.low:.3g} to {row.high:.3g}" if row.seeds > 1 else "one seed",
                     f"{row.wins}",
                     f"{row.ties}",
                     f"{row.losses}",
@@ -288,6 +289,11 @@ def _markdown(
         found = ", ".join(f"{name} ({value!r})" for name, value in runs.below.items())
         lines += ["", f"Runs went below the best value known, which should be corrected: {found}."]
     return "\n".join(lines) + "\n"
+
+
+def _interval(mean: Interval, seeds: int) -> str:
+    """The interval in words; one seed has none."""
+    return f"95 % interval {mean.low:.3g} to {mean.high:.3g}" if seeds > 1 else "one seed"
 
 
 def _regrets(summary: pandas.DataFrame, optimizers: list[str], problems: list[str]) -> list[str]:
