@@ -49,7 +49,7 @@ def test_experiments_are_described(folder: Path) -> None:
 
 def test_every_evaluation_is_read(folder: Path) -> None:
     stored = read_stored(folder)
-    assert len(stored.searches) == SEEDS * ((6 + 14) * TRIALS + 2 * LEVELS)
+    assert len(stored.searches) == SEEDS * ((6 + 15) * TRIALS + 2 * LEVELS)
     assert ratios_of(stored.searches[stored.searches["experiment"] == "tiny-text"]).shape[1] == 4
     assert (stored.finals["method"] == "original").sum() == 2
 
@@ -184,7 +184,7 @@ def test_mean_progress_has_the_standard_error_over_seeds(folder: Path) -> None:
 def test_best_point_is_a_whole_row(folder: Path) -> None:
     searches = read_stored(folder).searches
     ends = best_points(searches)
-    assert len(ends) == SEEDS * (7 + 7 + 8)
+    assert len(ends) == SEEDS * (7 + 7 + 9)
     rows = one(searches, "uniform", 2, "")
     best = rows.loc[rows["objective"].idxmin()]
     found = one(ends, "uniform", 2, "").iloc[0]
