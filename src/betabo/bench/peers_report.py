@@ -94,7 +94,8 @@ def write_report(folder: str | Path, out: str | Path | None = None) -> PeerRepor
     summary = summarize(runs.values, "regret")
     pairs = relative_to_each_peer(runs.everything, SUBJECT)
     text = _markdown(runs, comparisons, ratios, ratio_table, ranks, summary, seconds, pairs, goals)
-    title = f"{SUBJECT} and the best peer, 95 % intervals over the seeds"
+    seeds = "95 % intervals over the seeds" if ratios.table["seeds"].max() > 1 else "one seed"
+    title = f"{SUBJECT} and the best peer, {seeds}"
     figures = {
         "critical-difference": draw_critical_difference(comparisons["all"]),
         "ratios": draw_peer_ratios(ratio_table, title),
