@@ -64,9 +64,9 @@ def test_no_point_is_below_the_least_value(classics: ModuleType) -> None:
 
 @pytest.mark.usefixtures("classics")
 def test_moved_problems_have_their_optimum_where_they_say() -> None:
-    import tuning
+    import moved
 
-    for problem in tuning.PROBLEMS:
+    for problem in moved.PROBLEMS:
         optimum = problem.optimum(3)
         on_bounds = int(((optimum <= 0) | (optimum >= 1)).sum())
         expected = {"interior": 0, "face": 1, "faces": max(2, problem.dim // 3), "vertex": problem.dim}

@@ -30,6 +30,8 @@ TIMED = {  # by column: device and examples in a pass
 
 def collect(run: Path, out: Path, command: str) -> dict[str, int]:
     """Write the files; returns how many searches and evaluations the run added to them."""
+    if not any(run.glob("prepared/*/facts.json")):
+        raise SystemExit(f"{run} holds no prepared experiment: is it a folder of run.py?")
     facts = {path.parent.name: json.loads(path.read_text()) for path in sorted(run.glob("prepared/*/facts.json"))}
     latency, machines = _latencies(run)
     rows, finals = [], []

@@ -172,11 +172,13 @@ class Classic:
         function: The function.
         bounds: Lower and upper bounds.
         optimum: The least value, None to look for it.
+        noise: Standard deviation of the noise: none.
     """
 
     function: Callable[[Array], float]
     bounds: tuple[tuple[float, float], ...]
     optimum: float | None = None
+    noise: float = 0.0
 
     @property
     def dim(self) -> int:

@@ -452,6 +452,12 @@ def test_latency_belongs_to_the_timed_model_alone(trials: int, tmp_path: Path) -
     assert (described["title"], described["timed"], described["command"]) == ("A tiny model", {"cuda": "a GPU"}, "make")
 
 
+def test_collecting_nothing_is_refused_and_writes_nothing(tmp_path: Path) -> None:
+    with pytest.raises(SystemExit, match="holds no prepared experiment"):
+        runpy.run_path(str(COLLECT))["collect"](tmp_path / "nowhere", tmp_path / "out", "make")
+    assert not (tmp_path / "out").exists()
+
+
 def test_collecting_keeps_the_experiments_of_other_runs(stored: Path, tmp_path: Path) -> None:
     folder, run = Path(shutil.copytree(stored, tmp_path / "stored")), tmp_path / "run"
     before = {name: pd.read_parquet(folder / name) for name in (SEARCHES_FILE, FINALS_FILE)}
