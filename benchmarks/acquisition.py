@@ -16,10 +16,10 @@ import torch
 
 from betabo.acquisition.lean import lean_form
 from betabo.acquisition.maximize import maximize
+from betabo.lab.problems import problem_by_name
 from betabo.optimizer.config import Config
 from betabo.optimizer.data import Data
 from betabo.optimizer.model import Surrogate
-from betabo.problems import problem_by_name
 
 
 def main() -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from torch import Tensor
 
-from betabo.bench.optimizers.botorch_search import fitted_model, maximize_improvement
+from betabo.lab.bench.optimizers.botorch_search import fitted_model, maximize_improvement
 
 
 def next_point(x: Tensor, y: Tensor) -> Tensor:

@@ -20,7 +20,7 @@ import torch
 from torch import Tensor
 
 from betabo.kernels.catalogue import make_kernel
-from betabo.problems import problem_by_name
+from betabo.lab.problems import problem_by_name
 from betabo.surrogate import FitState, OutputTransform, fit_gp
 from betabo.surrogate.likelihood import Likelihood
 

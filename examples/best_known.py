@@ -3,7 +3,7 @@
     python examples/best_known.py svm_cancer-2-centre --evaluations 6000 --seed 0
 
 Differential evolution over the whole box, then Nelder and Mead's simplex from its best point, with a sixth of the
-evaluations. It prints the point and the value that `betabo.problems` states, the lowest of several seeds.
+evaluations. It prints the point and the value that `betabo.lab.problems` states, the lowest of several seeds.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ import argparse
 import numpy as np
 from scipy.optimize import differential_evolution, minimize
 
-from betabo.problems import problem_by_name
+from betabo.lab.problems import problem_by_name
 
 POPULATION = 8  # members for each coordinate
 

@@ -24,11 +24,11 @@ from multiprocessing import get_context
 from multiprocessing.pool import AsyncResult
 from pathlib import Path
 
-from betabo.bench.executor import WORKER_ENVIRONMENT
-from betabo.bench.run import Record, Run, perform
-from betabo.bench.storage import encode, write_whole
-from betabo.reproduce.campaigns import CAMPAIGNS, expected_seconds
-from betabo.reproduce.entry import SCALES
+from betabo.lab.bench.executor import WORKER_ENVIRONMENT
+from betabo.lab.bench.run import Record, Run, perform
+from betabo.lab.bench.storage import encode, write_whole
+from betabo.lab.reproduce.campaigns import CAMPAIGNS, expected_seconds
+from betabo.lab.reproduce.entry import SCALES
 
 SAFETY = 1.15
 """A run may take this many times longer than expected."""

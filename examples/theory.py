@@ -28,7 +28,10 @@ from scipy.integrate import quad
 from scipy.special import ellipj, ellipkm1, gammaln, loggamma, polygamma
 
 from betabo import BetaKernel, BetaMaternKernel
-from betabo.analysis import (
+from betabo.kernels.chebyshev import DEGREES, chebyshev_features, chebyshev_matrix, error_bound
+from betabo.kernels.radial import matern_profile
+from betabo.kernels.special import beta_sq_distance
+from betabo.lab.analysis import (
     bounds,
     log_diagonal,
     log_diagonal_infimum,
@@ -38,10 +41,7 @@ from betabo.analysis import (
     printed_bound_threshold,
     product_spectrum,
 )
-from betabo.kernels.chebyshev import DEGREES, chebyshev_features, chebyshev_matrix, error_bound
-from betabo.kernels.radial import matern_profile
-from betabo.kernels.special import beta_sq_distance
-from betabo.plots.style import BLUE, GREEN, GREY, VERMILION, new_figure, shades, style
+from betabo.lab.plots.style import BLUE, GREEN, GREY, VERMILION, new_figure, shades, style
 
 Array = npt.NDArray[np.float64]
 

@@ -1,6 +1,6 @@
 """Put the searches of run.py into the three files that `betabo reproduce compression` draws.
 
-    python examples/compression/collect.py out/compression src/betabo/reproduce/compression --command "..."
+    python examples/compression/collect.py out/compression src/betabo/lab/reproduce/compression --command "..."
 
 Only finished searches are taken; experiments that the run has not prepared stay as they are stored. With
 latency-cpu.json or latency-cuda.json in the folder, the table has latencies.

@@ -40,7 +40,7 @@ def run_one(problem: Problem | Classic, recipe: str, seed: int) -> dict[str, Any
     import torch
     from torch.quasirandom import SobolEngine
 
-    from betabo.bench.optimizers import make_adapter
+    from betabo.lab.bench.optimizers import make_adapter
 
     torch.set_num_threads(1)
     count = 3 * problem.dim
@@ -81,7 +81,7 @@ def work(arguments: argparse.Namespace) -> None:
     """Do every n-th run that is missing."""
     import torch
 
-    from betabo.bench.optimizers import make_adapter
+    from betabo.lab.bench.optimizers import make_adapter
 
     torch.set_num_threads(1)
     make_adapter("betabo", {}).start([(0.0, 1.0)], np.array([[0.5]]), 0)  # what is loaded now is there after a fork

@@ -6,10 +6,10 @@ from collections.abc import Callable
 
 from gpytorch.kernels import Kernel, MaternKernel, RBFKernel, ScaleKernel
 
-from betabo.bench import OptimizerEntry, register_optimizer
-from betabo.bench.optimizers.adapter import OptimizerAdapter
-from betabo.bench.optimizers.betabo_search import BetaboSearch
 from betabo.kernels import BetaKernel
+from betabo.lab.bench import OptimizerEntry, register_optimizer
+from betabo.lab.bench.optimizers.adapter import OptimizerAdapter
+from betabo.lab.bench.optimizers.betabo_search import BetaboSearch
 from betabo.optimizer import Config
 
 KERNELS: dict[str, Callable[[int], Kernel]] = {

@@ -17,10 +17,10 @@ from gpytorch.mlls import ExactMarginalLogLikelihood
 from torch import Tensor
 
 from betabo import BetaKernel, BetaMaternKernel
-from betabo.kernels.additive import NewtonGirardKernel
+from betabo.kernels.baselines.additive import NewtonGirardKernel
+from betabo.kernels.baselines.cylindrical import CylindricalKernel
+from betabo.kernels.baselines.warped import WarpedKernel
 from betabo.kernels.catalogue import KERNELS, make_kernel
-from betabo.kernels.cylindrical import CylindricalKernel
-from betabo.kernels.warped import WarpedKernel
 
 BASE = {
     "beta": BetaKernel,

@@ -11,8 +11,8 @@ import typer
 from betabo.cli.errors import FAILURE, user_errors
 
 if TYPE_CHECKING:
-    from betabo.bench.display import Display
-    from betabo.bench.runner import Outcome
+    from betabo.lab.bench.display import Display
+    from betabo.lab.bench.runner import Outcome
 
 app = typer.Typer(
     help="Compare optimizers on test problems: run a campaign, print its table, draw its figures.",
@@ -61,8 +61,8 @@ def run(
 
     Example: betabo bench run examples/campaign.toml --out out/campaign --workers 2
     """
-    from betabo.bench.campaign import load_campaign
-    from betabo.bench.runner import run_campaign
+    from betabo.lab.bench.campaign import load_campaign
+    from betabo.lab.bench.runner import run_campaign
 
     outcome = run_campaign(load_campaign(file), out, workers=workers, display=_display())
     _say_outcome(outcome, out)
@@ -91,10 +91,10 @@ def peers(
 
     Example: betabo bench peers --out out/peers --workers 2 --optimizers betabo,random
     """
-    from betabo.bench.peers import plan_peers, record_not_run
-    from betabo.bench.peers_report import write_report
-    from betabo.bench.runner import run_campaign
     from betabo.cli.errors import warn
+    from betabo.lab.bench.peers import plan_peers, record_not_run
+    from betabo.lab.bench.peers_report import write_report
+    from betabo.lab.bench.runner import run_campaign
 
     failed = False
     if not report:
@@ -136,10 +136,10 @@ def table(
 
     Example: betabo bench table out/campaign --format latex --at 40
     """
-    from betabo.bench.results import read_results, values_at
-    from betabo.bench.statistics import compare, summarize
-    from betabo.bench.tables import format_comparison, format_table, incomplete
     from betabo.cli.errors import warn
+    from betabo.lab.bench.results import read_results, values_at
+    from betabo.lab.bench.statistics import compare, summarize
+    from betabo.lab.bench.tables import format_comparison, format_table, incomplete
 
     values = values_at(read_results(folder, columns=[]), at)
     summary = summarize(values)
@@ -164,7 +164,7 @@ def plot(
 
     Example: betabo bench plot out/campaign --out out/campaign/figures
     """
-    from betabo.bench.figures import write_figures
+    from betabo.lab.bench.figures import write_figures
 
     for path in write_figures(folder, out, at=at, blocks=blocks.value):
         typer.echo(path)
@@ -177,10 +177,10 @@ def show_catalogues() -> None:
 
     Example: betabo bench list
     """
-    from betabo.bench.optimizers import OPTIMIZERS
     from betabo.cli.tables import console, print_table
     from betabo.cli.tables import table as new_table
-    from betabo.problems import PROBLEMS
+    from betabo.lab.bench.optimizers import OPTIMIZERS
+    from betabo.lab.problems import PROBLEMS
 
     screen = console()
     for title, entries in (("function", PROBLEMS), ("optimizer", OPTIMIZERS)):
@@ -197,7 +197,7 @@ def _display() -> Display:
     """A live table for a terminal, lines for a log."""
     import sys
 
-    from betabo.bench.display import Lines, Live
+    from betabo.lab.bench.display import Lines, Live
 
     def write(line: str) -> None:
         typer.echo(line, err=True)

@@ -8,8 +8,8 @@ from typing import Annotated
 import typer
 
 from betabo.cli.errors import user_errors
-from betabo.reproduce.catalogue import REPRODUCTIONS
-from betabo.reproduce.entry import Reproduction, Scale
+from betabo.lab.reproduce.catalogue import REPRODUCTIONS
+from betabo.lab.reproduce.entry import Reproduction, Scale
 
 app = typer.Typer(
     help="Make figures and tables of the paper anew, and compare them with what was printed.",
@@ -58,7 +58,7 @@ def _reproduce(entry: Reproduction, scale: Scale, out: Path, workers: int, finis
     import sys
 
     from betabo.cli.tables import console, duration
-    from betabo.reproduce import reproduce
+    from betabo.lab.reproduce import reproduce
 
     screen = console()
     if not finished:

@@ -32,9 +32,10 @@ from gpytorch.kernels import Kernel, SpectralMixtureKernel
 from gpytorch.priors import GammaPrior, LogNormalPrior
 from torch import Size, Tensor
 
-from betabo.kernels.additive import NewtonGirardKernel
+from betabo.kernels.baselines.additive import NewtonGirardKernel
+from betabo.kernels.baselines.cylindrical import CylindricalKernel
+from betabo.kernels.baselines.warped import WarpedKernel
 from betabo.kernels.box import BoundaryWeight
-from betabo.kernels.cylindrical import CylindricalKernel
 from betabo.kernels.factory import (
     SHORTEST_LENGTHSCALE,
     beta_additive_covariance,
@@ -43,7 +44,6 @@ from betabo.kernels.factory import (
     dimension_scaled_prior,
     with_output_scale,
 )
-from betabo.kernels.warped import WarpedKernel
 
 _MIXTURES = 4
 _HIGHEST_ORDER = 4

@@ -1,0 +1,40 @@
+"""betabo's own optimizer, with any kernel and acquisition function of its catalogues."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from betabo.lab.bench.optimizers.adapter import OptimizerAdapter, Point
+from betabo.optimizer import Config, Optimizer
+
+
+class BetaboSearch(OptimizerAdapter):
+    """`betabo.Optimizer` with given settings.
+
+    Args:
+        config: The settings; their number of starting points is replaced by that of the campaign.
+    """
+
+    def __init__(self, config: Config) -> None:
+        self._config = config
+
+    def start(self, bounds: Sequence[tuple[float, float]], starting_points: Point, seed: int) -> None:
+        """Begin a search, see `OptimizerAdapter.start`."""
+        config = replace(self._config, starting_points=len(starting_points))
+        self._optimizer = Optimizer(list(bounds), seed=seed, initial_points=starting_points, config=config)
+
+    def ask(self) -> Point:
+        """The next point."""
+        return np.asarray(self._optimizer.ask(), dtype=np.float64)
+
+    def tell(self, point: Point, value: float) -> None:
+        """Take note of a value."""
+        self._optimizer.tell(point, value)
+
+    def diagnostics(self) -> dict[str, Any]:
+        """Figures of the last step, see `OptimizerAdapter.diagnostics`."""
+        return self._optimizer.history[-1].diagnostics if self._optimizer.history else {}

@@ -1,0 +1,103 @@
+"""The optimizers by name. To add one: a file with an `OptimizerAdapter`, and one line here."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, fields
+from difflib import get_close_matches
+from typing import Any
+
+from betabo.lab.bench.optimizers.adapter import OptimizerAdapter
+from betabo.lab.bench.optimizers.ax_search import AxSearch
+from betabo.lab.bench.optimizers.betabo_search import BetaboSearch
+from betabo.lab.bench.optimizers.botorch_search import BotorchSearch
+from betabo.lab.bench.optimizers.corners import CornerSearch
+from betabo.lab.bench.optimizers.hebo_search import HeboSearch
+from betabo.lab.bench.optimizers.nevergrad_search import NevergradSearch
+from betabo.lab.bench.optimizers.optuna_search import OptunaCmaEs, OptunaGP, OptunaTPE
+from betabo.lab.bench.optimizers.pycma_search import PycmaSearch
+from betabo.lab.bench.optimizers.random_search import RandomSearch
+from betabo.lab.bench.optimizers.smac_search import SmacSearch
+from betabo.lab.bench.optimizers.turbo import TurboSearch
+from betabo.optimizer import Config
+
+
+@dataclass(frozen=True)
+class OptimizerEntry:
+    """An optimizer of the catalogue.
+
+    Attributes:
+        name: Name in `OPTIMIZERS`.
+        description: What it is, in one line.
+        make: `make(**settings)` gives a new adapter. It raises TypeError or ValueError for bad settings.
+        settings: The names of the settings it takes.
+    """
+
+    name: str
+    description: str
+    make: Callable[..., OptimizerAdapter]
+    settings: tuple[str, ...] = ()
+
+
+def _betabo(**settings: Any) -> OptimizerAdapter:
+    return BetaboSearch(Config(**settings))
+
+
+_SETTINGS = tuple(f.name for f in fields(Config) if f.name != "starting_points")  # the campaign gives those
+
+OPTIMIZERS: dict[str, OptimizerEntry] = {
+    entry.name: entry
+    for entry in (
+        OptimizerEntry("betabo", "betabo with any kernel and acquisition function.", _betabo, _SETTINGS),
+        OptimizerEntry("random", "Uniform random points after the starting points.", RandomSearch),
+        OptimizerEntry("corners", "Random vertices of the box after the starting points.", CornerSearch),
+        OptimizerEntry(
+            "botorch",
+            "BoTorch's default loop: SingleTaskGP, log expected improvement.",
+            BotorchSearch,
+            ("restarts", "raw_samples", "around_best"),
+        ),
+        OptimizerEntry("turbo", "TuRBO-1: Thompson sampling in one trust region.", TurboSearch),
+        OptimizerEntry("ax", "Ax with its default generation strategy.", AxSearch),
+        OptimizerEntry("optuna-gp", "Optuna's GPSampler.", OptunaGP, ("deterministic",)),
+        OptimizerEntry("optuna-tpe", "Optuna's TPESampler.", OptunaTPE),
+        OptimizerEntry("optuna-cmaes", "Optuna's CmaEsSampler from the best starting point.", OptunaCmaEs),
+        OptimizerEntry("pycma", "CMA-ES of pycma from the best starting point.", PycmaSearch, ("sigma",)),
+        OptimizerEntry("smac", "SMAC3's BlackBoxFacade.", SmacSearch),
+        OptimizerEntry("hebo", "HEBO; needs an environment of its own.", HeboSearch),
+        OptimizerEntry("nevergrad", "Nevergrad's NGOpt for a planned budget.", NevergradSearch, ("budget",)),
+    )
+}
+"""The catalogue: each entry under its name."""
+
+
+def register_optimizer(entry: OptimizerEntry) -> None:
+    """Add an optimizer to the catalogue."""
+    if entry.name in OPTIMIZERS:
+        raise ValueError(f"name is {entry.name!r}, which is taken by: {OPTIMIZERS[entry.name].description}")
+    OPTIMIZERS[entry.name] = entry
+
+
+def make_adapter(name: str, settings: Mapping[str, Any]) -> OptimizerAdapter:
+    """A new optimizer.
+
+    Args:
+        name: A name in `OPTIMIZERS`.
+        settings: Its settings by name.
+
+    Raises:
+        ValueError: The name or a setting is unknown, or a setting's value is not accepted.
+    """
+    if name not in OPTIMIZERS:
+        raise ValueError(f"the optimizer is {name!r}, expected one of {', '.join(map(repr, OPTIMIZERS))}.")
+    entry = OPTIMIZERS[name]
+    for setting in settings:
+        if setting not in entry.settings:
+            close = get_close_matches(setting, entry.settings, n=1)
+            hint = f" Did you mean {close[0]!r}?" if close else ""
+            known = ", ".join(entry.settings) or "none"
+            raise ValueError(f"unknown setting {setting!r} of the optimizer {name!r}, which takes {known}.{hint}")
+    try:
+        return entry.make(**settings)
+    except TypeError as error:
+        raise ValueError(str(error)) from error

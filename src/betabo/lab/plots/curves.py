@@ -1,0 +1,119 @@
+"""Curves by iteration: means with bands, and the paths of fitted parameters."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from betabo.lab.plots.kernel_looks import kernel_colour, kernel_name
+from betabo.lab.plots.log_axis import make_logarithmic
+from betabo.lab.plots.style import BLUE, ORANGE, PURPLE, new_figure, style
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+    from pandas import DataFrame
+
+ACQUISITION_NAMES = {
+    "ucb": "UCB",
+    "pi": "PI",
+    "ei": "EI",
+    "corrected_pi": "corrected PI",
+    "corrected_ei": "corrected EI",
+}
+"""What figures call the acquisition functions."""
+
+_PLACEMENT_NAMES = {"centre": "usual box", "face": "optimum near a face", "vertex": "optimum near a vertex"}
+
+
+def draw_convergence_and_distance(best: DataFrame, distance: DataFrame) -> Figure:
+    """Best value above, distance to the boundary below, a column a dimension.
+
+    Args:
+        best: Columns `dim`, `kernel`, `iteration`, `mean`, `standard_error`: lowest value so far.
+        distance: The same columns: normalized distance of the points to the boundary, 1 at the centre.
+    """
+    dims = sorted(best["dim"].unique())
+    with style():
+        figure = new_figure(4.6 * len(dims) + 0.4, 5.8)
+        panels = figure.subplots(2, len(dims), squeeze=False, sharex="col", sharey="row")
+        for column, dim in enumerate(dims):
+            above, below = panels[:, column]
+            _bands(above, best[best["dim"] == dim])
+            _bands(below, distance[distance["dim"] == dim])
+            above.set_title(f"$d$ = {dim}")
+            below.set_xlabel("iteration")
+            below.locator_params(axis="x", integer=True)
+        make_logarithmic(panels[0, 0], "y")
+        panels[0, 0].set_ylabel("best value")
+        panels[1, 0].set_ylabel("distance to the boundary")
+        panels[1, 0].set_ylim(bottom=-0.02)
+        figure.legend(*panels[0, 0].get_legend_handles_labels(), loc="outside upper right", ncols=2)
+    return figure
+
+
+def draw_bandwidths(paths: DataFrame, medians: DataFrame) -> Figure:
+    """Bandwidths of the paper's kernel, those with a learned boundary weight, and that weight.
+
+    Args:
+        paths: One row a run and iteration: `kernel`, `seed`, `iteration`, `h1`, `h2`, `boundary weight`.
+        medians: The same over the runs, without `seed`.
+    """
+    panels = [
+        ("beta-paper", ("h1", "h2"), "Boundary weight 1, as in the paper", "bandwidth"),
+        ("beta", ("h1", "h2"), "Boundary weight learned", "bandwidth"),
+        ("beta", ("boundary weight",), "The learned boundary weight", "boundary weight"),
+    ]
+    looks = {"h1": (BLUE, "$h_1$"), "h2": (ORANGE, "$h_2$"), "boundary weight": (PURPLE, "")}
+    with style():
+        figure = new_figure(10.4, 3.7)
+        axes = figure.subplots(1, len(panels))
+        axes[1].sharey(axes[0])
+        for panel, (kernel, columns, title, label) in zip(axes, panels, strict=True):
+            for column in columns:
+                colour, name = looks[column]
+                for _, path in paths[paths["kernel"] == kernel].groupby("seed"):
+                    panel.plot(path["iteration"], path[column], color=colour, linewidth=0.6, alpha=0.35)
+                middle = medians[medians["kernel"] == kernel]
+                panel.plot(middle["iteration"], middle[column], color=colour, linewidth=2, label=name)
+            panel.set(title=title, xlabel="iteration", ylabel=label)
+            panel.locator_params(axis="x", integer=True)
+        make_logarithmic(axes[0], "y")
+        axes[2].set_ylim(-0.03, 1.03)
+        handles, names = axes[0].get_legend_handles_labels()
+        figure.legend(handles, names, title="thick: median of the runs", loc="outside upper right", ncols=2)
+    return figure
+
+
+def draw_acquisitions(curves: DataFrame) -> Figure:
+    """Share of the starting regret that is left, a row a placement and a column an acquisition function.
+
+    Args:
+        curves: Columns `placement`, `acquisition`, `kernel`, `iteration`, `mean`, `standard_error`.
+    """
+    placements = list(dict.fromkeys(curves["placement"]))
+    acquisitions = [name for name in ACQUISITION_NAMES if name in set(curves["acquisition"])]
+    with style():
+        figure = new_figure(2.25 * len(acquisitions) + 0.6, 2.5 * len(placements) + 0.5)
+        panels = figure.subplots(len(placements), len(acquisitions), squeeze=False, sharex=True, sharey="row")
+        for row, placement in enumerate(placements):
+            for column, acquisition in enumerate(acquisitions):
+                panel = panels[row, column]
+                chosen = (curves["placement"] == placement) & (curves["acquisition"] == acquisition)
+                _bands(panel, curves[chosen])
+                if row == 0:
+                    panel.set_title(ACQUISITION_NAMES[acquisition])
+            panels[row, 0].set_ylabel(_PLACEMENT_NAMES[placement])
+        panels[0, 0].locator_params(axis="x", integer=True)
+        figure.supxlabel("iteration", fontsize=10)
+        figure.supylabel("share of the starting regret that is left", fontsize=10)
+        figure.legend(*panels[0, 0].get_legend_handles_labels(), loc="outside upper right", ncols=2)
+    return figure
+
+
+def _bands(axes: Axes, curves: DataFrame) -> None:
+    """The mean of each kernel with a band of one standard error."""
+    for kernel, part in curves.groupby("kernel", sort=False, observed=True):
+        colour = kernel_colour(str(kernel))
+        mean, error = part["mean"], part["standard_error"].fillna(0)
+        axes.plot(part["iteration"], mean, color=colour, label=kernel_name(str(kernel)))
+        axes.fill_between(part["iteration"], mean - error, mean + error, color=colour, alpha=0.18, linewidth=0)

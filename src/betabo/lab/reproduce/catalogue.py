@@ -1,0 +1,39 @@
+"""The reproductions by name. To add one, write a file with `estimate` and `run` and add a line here."""
+
+from __future__ import annotations
+
+from difflib import get_close_matches
+
+from betabo.lab.reproduce.entry import Reproduction
+
+_ENTRIES = {
+    "covariance": "Figure 1: covariance surfaces on the unit interval, and the same with other boundary weights",
+    "eigendecay": "Figure 2: mean spectra of RBF, Matern-5/2 and Beta kernels on the 3-D cube",
+    "eigendecay-table": "Table 1: p-values of exponential decay, and models of the decay compared",
+    "diagonal-bound": "Proposition 1: the prior variance, its exact range, and where the printed bound fails",
+    "levy2d": "Figure 3: the 2-D Levy function, the first steps of three kernels, and where 300 iterations went",
+    "bandwidths": "Figure 4: the bandwidths learned on 2-D Levy, and the boundary weight where it is learned",
+    "levy-convergence": "Figure 5: 4-D and 8-D Levy, Matern against Beta: best value and distance to the boundary",
+    "placements": "Table 3: kernels on five functions in 20 dimensions, the optimum at the centre, a face, a vertex",
+    "acquisitions": "Figure 8: five acquisition functions with Matern and Beta, here on synthetic functions",
+    "compression": "Tables 4 and 5, Figures 6 to 9: transformers compressed by search, drawn from stored searches",
+}
+
+REPRODUCTIONS: dict[str, Reproduction] = {
+    name: Reproduction(name, description, f"betabo.lab.reproduce.{name.replace('-', '_')}")
+    for name, description in _ENTRIES.items()
+}
+"""All reproductions by name."""
+
+
+def reproduction_by_name(name: str) -> Reproduction:
+    """The reproduction of this name.
+
+    Raises:
+        ValueError: There is none; the message names the closest.
+    """
+    if name in REPRODUCTIONS:
+        return REPRODUCTIONS[name]
+    closest = get_close_matches(name.lower(), REPRODUCTIONS, n=1)
+    hint = f" Did you mean {closest[0]!r}?" if closest else ""
+    raise ValueError(f"reproduction is {name!r}, expected one of {', '.join(map(repr, REPRODUCTIONS))}.{hint}")

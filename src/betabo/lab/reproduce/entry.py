@@ -1,0 +1,156 @@
+"""What a reproduction is: a name, what it shows, how long it takes, and a function that does it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from importlib import import_module
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeVar, cast, get_args
+
+from betabo.lab.reproduce.files import write_figure, write_table, write_text
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+    from pandas import DataFrame
+
+T = TypeVar("T")
+
+Scale = Literal["smoke", "standard", "paper"]
+SCALES: tuple[Scale, ...] = get_args(Scale)
+"""From under a minute, over at most about twenty minutes on two cores, to the paper's own numbers."""
+
+
+@dataclass
+class Context:
+    """Where a reproduction runs and what it may use.
+
+    Args:
+        out: Folder of its files.
+        scale: How much of it to do.
+        workers: Processes that it may use.
+        progress: Whether to show on the terminal how far it is.
+        finished: Whether to draw the searches that are finished, and to start none.
+
+    Attributes:
+        files: Names of the files written so far, in order.
+    """
+
+    out: Path
+    scale: Scale = "standard"
+    workers: int = 1
+    progress: bool = False
+    finished: bool = False
+    files: list[str] = field(default_factory=list)
+
+    def choose(self, *, smoke: T, standard: T, paper: T) -> T:
+        """The value for the scale."""
+        return {"smoke": smoke, "standard": standard, "paper": paper}[self.scale]
+
+    def save_figure(self, name: str, figure: Figure) -> None:
+        """Write `name.png` and `name.pdf`."""
+        self.files += write_figure(self.out, name, figure)
+
+    def save_table(self, name: str, table: DataFrame) -> None:
+        """Write `name.csv`."""
+        self.files += write_table(self.out, name, table)
+
+    def save_text(self, name: str, text: str) -> None:
+        """Write a text file, such as `table.md`."""
+        self.files += write_text(self.out, name, text)
+
+    def track(self, items: Iterable[T], description: str) -> Iterator[T]:
+        """Go through the items, with a bar if progress is shown."""
+        items = list(items)
+        if not self.progress:
+            yield from items
+            return
+        try:
+            from rich.progress import track
+        except ImportError as error:
+            raise ImportError("progress needs rich: pip install 'betabo[progress]'") from error
+        yield from track(items, description=description, transient=True)
+
+
+Verdict = Literal["holds", "holds in part", "does not hold"]
+
+
+@dataclass(frozen=True)
+class Claim:
+    """Something that the paper says, and what we find.
+
+    Args:
+        text: The claim, in our words.
+        checks: What it comes down to, each true or false: it holds if all are true, in part if some are.
+        evidence: Our numbers.
+    """
+
+    text: str
+    checks: tuple[bool, ...]
+    evidence: str
+
+    @property
+    def verdict(self) -> Verdict:
+        """Whether the claim holds."""
+        if all(self.checks):
+            return "holds"
+        return "holds in part" if any(self.checks) else "does not hold"
+
+
+@dataclass(frozen=True)
+class Summary:
+    """What came of a reproduction.
+
+    Args:
+        claims: The paper's claims with our verdicts.
+        figures: The numbers behind them, as JSON takes them.
+    """
+
+    claims: tuple[Claim, ...]
+    figures: dict[str, Any] = field(default_factory=dict)
+
+    @property
+    def comparison(self) -> str:
+        """How the result compares with the paper, in one line."""
+        return "; ".join(f"{claim.text}: {claim.verdict} ({claim.evidence})" for claim in self.claims) + "."
+
+
+class ReproductionModule(Protocol):
+    """The two functions that the file of a reproduction has."""
+
+    def estimate(self, scale: Scale) -> float:
+        """Seconds that `run` takes at this scale on two cores."""
+
+    def run(self, context: Context) -> Summary:
+        """Compute, write the files, and say how the result compares with the paper."""
+
+
+@dataclass(frozen=True)
+class Reproduction:
+    """A figure or table of the paper that can be made anew.
+
+    Args:
+        name: Name on the command line.
+        description: One line for people.
+        module: Module with its functions, loaded when they are first needed: see `ReproductionModule`.
+    """
+
+    name: str
+    description: str
+    module: str
+
+    def estimate(self, scale: Scale) -> float:
+        """Seconds that it takes at this scale on two cores."""
+        return self._load().estimate(scale)
+
+    def run(self, context: Context) -> Summary:
+        """Compute, write the files into `context.out`, and compare with the paper."""
+        return self._load().run(context)
+
+    def _load(self) -> ReproductionModule:
+        for package in ("matplotlib", "pandas"):
+            try:
+                import_module(package)
+            except ImportError as error:
+                raise ImportError(f"{self.name} needs {package}: pip install 'betabo[plot,tables]'") from error
+        return cast(ReproductionModule, import_module(self.module))

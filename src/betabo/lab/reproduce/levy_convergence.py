@@ -1,0 +1,151 @@
+"""Figure 5: Levy in 4 and 8 dimensions, Matern against Beta: best value and distance to the boundary by iteration.
+
+For the settings see `betabo.lab.reproduce.campaigns`.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+from pandas import DataFrame
+
+from betabo.lab.bench.results import read_results
+from betabo.lab.plots.curves import draw_convergence_and_distance
+from betabo.lab.plots.kernel_looks import kernel_name
+from betabo.lab.reproduce.campaigns import carry_out, estimate_campaigns
+from betabo.lab.reproduce.entry import Claim, Context, Scale, Summary
+from betabo.lab.reproduce.files import markdown_table
+
+KERNELS = ("matern", "beta-paper")
+EARLY = 0.2
+"""Share of the iterations that counts as early."""
+
+NEAR = 0.1
+"""Distance to the boundary below which a point is near it."""
+
+WINDOW = 10
+"""Iterations over which distances are averaged in the figure."""
+
+
+def estimate(scale: Scale) -> float:
+    """Seconds on two cores."""
+    return estimate_campaigns("levy-convergence", scale)
+
+
+def run(context: Context) -> Summary:
+    """Do the missing runs, draw, and compare."""
+    return carry_out(context, "levy-convergence", summarize)
+
+
+def summarize(context: Context, folder: Path) -> Summary:
+    """Draw the runs of a folder, finished or not, and measure what the paper reads off its figure."""
+    steps = read_steps(folder)
+    best = curves(steps, "best")
+    runs = ["dim", "kernel", "seed"]
+    smooth = steps.groupby(runs, sort=False)["boundary distance"].rolling(WINDOW, min_periods=1).mean()
+    distance = curves(steps.assign(smooth=smooth.reset_index(runs, drop=True)), "smooth")
+    measures = pd.DataFrame(
+        [dict(zip(runs, key, strict=True)) | measure(part) for key, part in steps.groupby(runs, sort=False)]
+    )
+    means = measures.drop(columns="seed").groupby(["dim", "kernel"], sort=False).mean()
+    counts = measures.groupby(["dim", "kernel"], sort=False).size()
+    context.save_table("best", best)
+    context.save_table("distance", distance)
+    context.save_table("measures", measures)
+    context.save_text("table.md", markdown(means, counts))
+    context.save_figure("levy-convergence", draw_convergence_and_distance(best, distance))
+    figures = {
+        f"d = {dim}, {kernel}": {"seeds": int(counts[dim, kernel])}
+        | {str(k): float(f"{v:.4g}") for k, v in row.items()}
+        for (dim, kernel), row in means.iterrows()
+    }
+    return Summary(compare(means), figures)
+
+
+def read_steps(folder: Path) -> DataFrame:
+    """All iterations: `dim`, `kernel`, `seed`, `iteration` from 1, `best`, `boundary distance`."""
+    results = read_results(folder, columns=["origin", "boundary_distance"])
+    results = results[results["origin"] == "model"]
+    table = pd.DataFrame(
+        {
+            "dim": results["dim"],
+            "kernel": pd.Categorical(results["optimizer"].astype(str), KERNELS),
+            "seed": results["seed"],
+            "iteration": results["evaluation"] - results["starting_points"],
+            "best": results["best"],
+            "boundary distance": results["boundary_distance"],
+        }
+    )
+    table = table.sort_values(["dim", "kernel", "seed", "iteration"], ignore_index=True)
+    return table.astype({"kernel": str})
+
+
+def curves(steps: DataFrame, column: str) -> DataFrame:
+    """Mean and standard error over the seeds by `dim`, `kernel` and `iteration`."""
+    groups = steps.groupby(["dim", "kernel", "iteration"], sort=False)[column]
+    return groups.agg(mean="mean", standard_error="sem", seeds="size").reset_index()
+
+
+def measure(steps: DataFrame) -> dict[str, float]:
+    """One run: best values early and at the end, how near the boundary its points lie, and how many of them do."""
+    early = steps["iteration"] <= np.ceil(EARLY * steps["iteration"].max())
+    return {
+        "best early": float(steps.loc[early, "best"].mean()),
+        "best at the end": float(steps["best"].iloc[-1]),
+        "boundary distance": float(steps["boundary distance"].mean()),
+        "iterations near the boundary": float((steps["boundary distance"] < NEAR).sum()),
+    }
+
+
+def compare(means: DataFrame) -> tuple[Claim, ...]:
+    """The paper's claims, measured where both kernels have runs."""
+    dims = [dim for dim in means.index.unique("dim") if {(dim, k) for k in KERNELS} <= set(means.index)]
+    if not dims:
+        return ()
+    early, end = means["best early"], means["best at the end"]
+    distance, near = means["boundary distance"], means["iterations near the boundary"]
+    claims = [
+        Claim(
+            "Matern is ahead in the early iterations",
+            tuple(bool(early[dim, "matern"] < early[dim, "beta-paper"]) for dim in dims),
+            f"mean best value of the first {EARLY:.0%} of the iterations: " + _pairs(early, dims),
+        ),
+        Claim(
+            "Beta catches up in the later stages",
+            tuple(bool(end[dim, "beta-paper"] <= end[dim, "matern"]) for dim in dims),
+            "best value at the end: " + _pairs(end, dims),
+        ),
+        Claim(
+            "Beta evaluates points nearer to the boundary",
+            tuple(bool(distance[dim, "beta-paper"] < distance[dim, "matern"]) for dim in dims),
+            "mean normalized distance: " + _pairs(distance, dims),
+        ),
+    ]
+    if len(dims) > 1:
+        few, many = near[min(dims), "beta-paper"], near[max(dims), "beta-paper"]
+        claims.append(
+            Claim(
+                "the more dimensions, the more iterations go into exploring the boundary",
+                (bool(many > few),),
+                f"Beta has {few:.0f} points nearer than {NEAR} in {min(dims)} dimensions, {many:.0f} in {max(dims)}",
+            )
+        )
+    return tuple(claims)
+
+
+def markdown(means: DataFrame, counts: pd.Series) -> str:
+    """The measures for people."""
+    rows = [
+        [f"{dim}, {kernel_name(kernel)}", str(counts[dim, kernel]), *(f"{value:.3g}" for value in row)]
+        for (dim, kernel), row in means.iterrows()
+    ]
+    return markdown_table(["dimensions, kernel", "seeds", *map(str, means.columns)], rows)
+
+
+def _pairs(values: pd.Series, dims: list[int]) -> str:
+    return "; ".join(
+        f"d = {dim}: " + ", ".join(f"{kernel_name(kernel)} {values[dim, kernel]:.3g}" for kernel in KERNELS)
+        for dim in dims
+    )
