@@ -8,7 +8,6 @@ from pathlib import Path
 import numpy as np
 import pandas
 import pytest
-from bench.conftest import Here
 from scipy import stats
 
 from betabo.lab.bench import OPTIMIZERS, OptimizerEntry, run_campaign
@@ -21,6 +20,7 @@ from betabo.lab.bench.storage import read_metadata
 from betabo.lab.plots.peer_ratios import draw_peer_ratios
 from betabo.lab.plots.style import BLUE, VERMILION
 from betabo.lab.problems import problem_by_name
+from lab.bench.conftest import Here
 
 # Regrets by problem and optimizer, one number a seed.
 TABLE = {
