@@ -168,6 +168,12 @@ def test_saving_again_replaces_what_was_there(plain_folder: Path) -> None:
     assert [item.name for item in plain_folder.parent.iterdir()] == ["small"]
 
 
+def test_all_files_can_be_read_by_whom_the_user_lets(plain_folder: Path, tmp_path: Path) -> None:
+    (tmp_path / "ordinary").write_text("")
+    modes = {item.name: item.stat().st_mode for item in plain_folder.iterdir()}
+    assert modes == dict.fromkeys(("compression.json", "model.safetensors"), (tmp_path / "ordinary").stat().st_mode)
+
+
 def test_other_files_are_never_overwritten(plain_folder: Path, tmp_path: Path) -> None:
     small = compress_model(Plain(), 0.5)
     thesis = tmp_path / "thesis"

@@ -344,6 +344,11 @@ class TestSaving:
         assert data["format"] == 1
         assert [e["value"] for e in data["history"]] == [e.value for e in optimizer.history]
 
+    def test_can_be_read_by_whom_the_user_lets(self, tmp_path: Path) -> None:
+        search().save(tmp_path / "search.json")
+        (tmp_path / "ordinary").write_text("")
+        assert (tmp_path / "search.json").stat().st_mode == (tmp_path / "ordinary").stat().st_mode
+
     @pytest.mark.parametrize("broken", ["replace", "fsync"])
     def test_is_all_or_nothing(self, broken: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         optimizer, path = search(), tmp_path / "search.json"

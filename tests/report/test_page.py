@@ -372,7 +372,7 @@ class TestWriting:
         def refuse(*_: Any) -> None:
             raise OSError("disk full")
 
-        monkeypatch.setattr("betabo.report.page.os.replace", refuse)
+        monkeypatch.setattr("betabo.files.os.replace", refuse)
         with pytest.raises(OSError, match="disk full"):
             write_report(optuna.create_study(), path)
         assert path.read_text() == "old"

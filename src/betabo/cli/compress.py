@@ -434,7 +434,7 @@ def _print_front(screen: Console, front: Sequence[Trial], chosen: int) -> None:
 
 
 def _write_front(path: Path, front: Sequence[Trial]) -> None:
-    from betabo.compress.preparation import write_text
+    from betabo.files import write_text
 
     rows = [{"trial": trial.number, **trial.notes, **trial.parameters} for trial in front]
     text = io.StringIO(newline="")

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import os
-import secrets
-import shutil
+import tempfile
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -74,13 +73,12 @@ def finish(
     )
     finished = Finished(problem.original, evaluation, comparison, test, str(problem.device))
     (out / STRUCTURE_FILE).unlink(missing_ok=True)
-    temporary = out / f".model.{secrets.token_hex(4)}"
-    try:
+    out.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(dir=out, prefix=".writing-") as hidden:
+        temporary = Path(hidden) / "model"
         save_compressed(model, temporary, tokenizer=getattr(problem.task, "tokenizer", None))  # type: ignore[arg-type]
         names = sorted(os.listdir(temporary), key=lambda name: name == STRUCTURE_FILE)
         write_json(out / SUMMARY_FILE, {**about, **finished.to_json()})
         for name in names:
             os.replace(temporary / name, out / name)
-    finally:
-        shutil.rmtree(temporary, ignore_errors=True)
     return finished

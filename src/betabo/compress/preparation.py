@@ -8,8 +8,6 @@ from __future__ import annotations
 
 import json
 import math
-import os
-import secrets
 import shutil
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -26,6 +24,7 @@ from betabo.compress.plan import CompressionPlan
 from betabo.compress.problem import Evaluation
 from betabo.compress.store import PROCESSOR_FILES
 from betabo.compress.tasks import Task
+from betabo.files import whole_folder, write_text
 
 ORIGINAL_FILE = "original.json"
 DENSE_FOLDER = "dense"
@@ -114,16 +113,6 @@ def write_json(path: Path, content: Any) -> None:
     write_text(path, json.dumps(content, indent=1) + "\n")
 
 
-def write_text(path: Path, text: str) -> None:
-    """Write a file, all of it or nothing."""
-    temporary = path.with_name(f".{path.name}.{secrets.token_hex(4)}")
-    try:
-        temporary.write_text(text, encoding="utf-8")
-        os.replace(temporary, path)
-    finally:
-        temporary.unlink(missing_ok=True)
-
-
 def _train(
     objective: CompressionObjective, dense: Path, asked: int | None, about: dict[str, Any], say: OnStage
 ) -> None:
@@ -151,23 +140,19 @@ def _train(
 
 def _store(model: nn.Module, task: Task, source: Path, folder: Path, about: dict[str, Any]) -> None:
     """Write a Hugging Face model with its tokenizer into a new folder, all of it or nothing."""
-    temporary = folder.with_name(f".{folder.name}.{secrets.token_hex(4)}")
     try:
-        with _no_progress_bar():
-            model.save_pretrained(temporary)  # type: ignore[operator]
-        if getattr(task, "tokenizer", None) is not None:
-            task.tokenizer.save_pretrained(temporary)  # type: ignore[attr-defined]
-        for name in PROCESSOR_FILES:
-            if (source / name).is_file() and not (temporary / name).exists():
-                shutil.copyfile(source / name, temporary / name)
-        write_json(temporary / TRAINING_FILE, about)
-        try:
-            temporary.rename(folder)
-        except OSError:
-            if not folder.is_dir():  # otherwise the same command elsewhere was quicker
-                raise
-    finally:
-        shutil.rmtree(temporary, ignore_errors=True)
+        with whole_folder(folder) as temporary:
+            with _no_progress_bar():
+                model.save_pretrained(temporary)  # type: ignore[operator]
+            if getattr(task, "tokenizer", None) is not None:
+                task.tokenizer.save_pretrained(temporary)  # type: ignore[attr-defined]
+            for name in PROCESSOR_FILES:
+                if (source / name).is_file() and not (temporary / name).exists():
+                    shutil.copyfile(source / name, temporary / name)
+            write_json(temporary / TRAINING_FILE, about)
+    except OSError:
+        if not folder.is_dir():  # otherwise the same command elsewhere was quicker
+            raise
 
 
 @contextmanager

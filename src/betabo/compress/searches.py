@@ -19,6 +19,7 @@ from torch.quasirandom import SobolEngine
 
 from betabo.compress.finetune import DivergedError
 from betabo.compress.problem import CompressionProblem, Evaluation, uniform_levels
+from betabo.files import write_bytes
 from betabo.optimizer import Config, Optimizer
 
 RANDOM = "random"
@@ -166,7 +167,7 @@ def _append(path: Path, record: dict[str, Any]) -> None:
         content = path.read_bytes()
         complete = content[: content.rfind(b"\n") + 1]
         if len(complete) < len(content):
-            path.write_bytes(complete)
+            write_bytes(path, complete)
     with path.open("ab") as file:
         file.write(json.dumps(record).encode() + b"\n")
         file.flush()

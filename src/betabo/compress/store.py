@@ -10,10 +10,8 @@ from __future__ import annotations
 import copy
 import json
 import os
-import secrets
 import shutil
 from collections.abc import Hashable, Iterator, Mapping
-from contextlib import contextmanager
 from functools import cache
 from importlib import import_module
 from pathlib import Path
@@ -25,6 +23,7 @@ from torch import Tensor, nn
 import betabo
 from betabo.compress.layers import CompactLinear
 from betabo.compress.structure import Structure
+from betabo.files import whole_folder
 
 FORMAT = 1
 STRUCTURE_FILE = "compression.json"
@@ -132,7 +131,8 @@ def save_compressed(
         for name, tensor in state.items()
         if name not in tied
     }
-    with _new_folder(Path(folder).resolve()) as path:
+    _check_target(Path(folder))
+    with whole_folder(folder, parents=True, replace=True) as path:
         save_file(weights, path / WEIGHTS_FILE, metadata={"format": "pt"})
         if _is_hugging_face(model):
             _save_configuration(model, original, path)
@@ -147,6 +147,7 @@ def save_compressed(
             **model.compression.to_json(),
         }
         (path / STRUCTURE_FILE).write_text(json.dumps(about, indent=1) + "\n", encoding="utf-8")
+        _check_target(Path(folder))  # again, as it is about to be replaced
 
 
 def load_compressed(folder: str | os.PathLike[str], model: nn.Module | None = None) -> nn.Module:
@@ -206,30 +207,6 @@ def _safetensors() -> Any:
         return import_module("safetensors.torch")
     except ImportError as error:
         raise ImportError("storing a model needs safetensors: pip install 'betabo[compress]'") from error
-
-
-@contextmanager
-def _new_folder(target: Path) -> Iterator[Path]:
-    """A folder to write to that becomes `target` at the end, or disappears if something goes wrong."""
-    _check_target(target)
-    target.parent.mkdir(parents=True, exist_ok=True)
-    token = secrets.token_hex(4)
-    temporary, old = (target.with_name(f".{target.name}.{token}.{end}") for end in ("new", "old"))
-    temporary.mkdir()
-    try:
-        yield temporary
-        _check_target(target)
-        if target.exists():
-            target.rename(old)
-        try:
-            temporary.rename(target)
-        except OSError:
-            if old.exists():
-                old.rename(target)
-            raise
-    finally:
-        shutil.rmtree(temporary, ignore_errors=True)
-        shutil.rmtree(old, ignore_errors=True)
 
 
 def _check_target(target: Path) -> None:

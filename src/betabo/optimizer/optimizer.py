@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import math
 import os
-import tempfile
 from collections.abc import Iterable
 from dataclasses import asdict, fields
 from pathlib import Path
@@ -13,6 +12,7 @@ from typing import Any, cast, overload
 
 import numpy as np
 
+from betabo.files import write_text
 from betabo.optimizer.config import Config
 from betabo.optimizer.core import propose
 from betabo.optimizer.data import Data
@@ -142,19 +142,7 @@ class Optimizer:
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the search to a JSON file, whole or not at all."""
-        target = Path(path)
-        text = json.dumps(self.to_json(), indent=1)
-        with tempfile.NamedTemporaryFile(
-            "w", encoding="utf-8", dir=target.parent, prefix=target.name, suffix=".tmp", delete=False
-        ) as file:
-            try:
-                file.write(text)
-                file.flush()
-                os.fsync(file.fileno())
-                os.replace(file.name, target)
-            except BaseException:
-                os.unlink(file.name)
-                raise
+        write_text(path, json.dumps(self.to_json(), indent=1))
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Optimizer:

@@ -4,13 +4,11 @@ from __future__ import annotations
 
 import json
 import os
-import tempfile
 from base64 import b64encode
 from collections.abc import Sequence
 from datetime import datetime
 from hashlib import sha256
 from importlib.resources import files
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from jinja2 import Environment
@@ -18,6 +16,7 @@ from markupsafe import Markup
 from optuna.study import Study
 
 from betabo import __version__
+from betabo.files import write_text
 from betabo.optuna.model import fit_study
 from betabo.report import boundary, figures, overview
 from betabo.report.facts import StudyFacts, read_study
@@ -40,12 +39,7 @@ def write_report(study: Study, path: str | os.PathLike[str]) -> None:
     Raises:
         TypeError: If `study` is not a study.
     """
-    page = build_report(study)
-    path = Path(path)
-    with tempfile.TemporaryDirectory(dir=path.parent, prefix=f".{path.name}.") as folder:
-        temporary = Path(folder) / path.name
-        temporary.write_text(page, encoding="utf-8")
-        os.replace(temporary, path)
+    write_text(path, build_report(study))
 
 
 def build_report(study: Study) -> str:

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import csv
 import json
-import os
-import tempfile
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from os import PathLike
@@ -16,6 +14,7 @@ from optuna.study import Study
 from optuna.trial import FrozenTrial
 
 from betabo.attributes import INTERRUPTED, REASON, RETRY_OF, SECONDS, STEP, WORKER
+from betabo.files import whole_file
 from betabo.space import Float, Int, Space
 from betabo.studies.errors import StudyError
 from betabo.studies.ledger import Ledger
@@ -92,20 +91,12 @@ def export(study: Study, path: str | PathLike[str], format: Format = "parquet") 
     """
     if format not in _WRITERS:
         raise StudyError(f"format is {format!r}, expected one of {', '.join(_WRITERS)}.")
-    target = Path(path)
     rows = trial_rows(study)
     try:
-        descriptor, name = tempfile.mkstemp(dir=target.absolute().parent, prefix=f".{target.name}-")
-        os.close(descriptor)
-        try:
-            _WRITERS[format](rows, Path(name))
-            os.chmod(name, 0o666 & ~_umask())
-            os.replace(name, target)
-        except BaseException:
-            Path(name).unlink(missing_ok=True)
-            raise
+        with whole_file(path) as temporary:
+            _WRITERS[format](rows, temporary)
     except OSError as error:
-        raise StudyError(f"cannot write {target}: {error.strerror}; choose another file.") from error
+        raise StudyError(f"cannot write {path}: {error.strerror}; choose another file.") from error
 
 
 _DETAILS = (
@@ -168,12 +159,6 @@ def _positions(space: Space, parameters: Mapping[str, Any]) -> list[float]:
             with suppress(TypeError, ValueError):
                 positions.append(float(parameter.to_unit(parameters[name])[0]))
     return positions
-
-
-def _umask() -> int:
-    mask = os.umask(0)
-    os.umask(mask)
-    return mask
 
 
 def _write_json(rows: list[dict[str, Any]], path: Path) -> None:

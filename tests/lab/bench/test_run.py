@@ -7,10 +7,11 @@ import pyarrow.parquet as parquet
 import pytest
 import torch
 
+from betabo.files import write_bytes
 from betabo.lab.bench.optimizers import OPTIMIZERS, OptimizerEntry
 from betabo.lab.bench.optimizers.random_search import RandomSearch
 from betabo.lab.bench.run import Run, perform, starting_points
-from betabo.lab.bench.storage import encode, read_metadata, write_whole
+from betabo.lab.bench.storage import encode, read_metadata
 from betabo.lab.problems import problem_by_name
 
 BETA = Run("mine", "betabo", {"kernel": "beta"}, "levy-3-vertex-noise0.5", seed=1, budget=9, starting_points=6)
@@ -77,7 +78,7 @@ def test_progress_is_reported() -> None:
 
 def test_files_keep_rows_and_metadata(record, tmp_path) -> None:
     path = tmp_path / "a" / "b.parquet"
-    write_whole(path, encode(record))
+    write_bytes(path, encode(record), parents=True)
     rows = parquet.read_table(path, partitioning=None).to_pylist()
     assert json.dumps(rows) == json.dumps(record.rows)
     metadata = read_metadata(path)

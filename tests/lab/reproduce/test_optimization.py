@@ -15,11 +15,12 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from betabo.files import write_bytes
 from betabo.lab.bench import Campaign, OptimizerChoice, Outcome, run_campaign
 from betabo.lab.bench.executor import Event, Finished, Started
 from betabo.lab.bench.results import read_results
 from betabo.lab.bench.run import Record, Run, perform
-from betabo.lab.bench.storage import encode, write_whole
+from betabo.lab.bench.storage import encode
 from betabo.lab.problems import PLACEMENTS, problem_by_name
 from betabo.lab.reproduce import (
     Context,
@@ -265,7 +266,7 @@ def test_bandwidths_draws_the_runs(tmp_path: Path) -> None:
         record = perform(replace(run, use="random", settings={}))
         for row in record.rows[run.starting_points :]:
             row |= {"bandwidth": [0.1, 0.2 + run.seed], "boundary_weight": 0.5}
-        write_whole(tmp_path / f"runs/{run.key}.parquet", encode(record))
+        write_bytes(tmp_path / f"runs/{run.key}.parquet", encode(record), parents=True)
     context = Context(tmp_path / "out", "smoke")
     summary = bandwidths.summarize(context, tmp_path / "runs")
     assert names(tmp_path / "out") == set(context.files)

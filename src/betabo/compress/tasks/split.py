@@ -3,9 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
-import shutil
-import tempfile
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,6 +12,7 @@ import torch
 from torch import Tensor
 
 from betabo.compress.data import DataError
+from betabo.files import whole_folder
 
 _DESCRIPTION = "data.json"
 _FORMAT = 1
@@ -88,26 +86,20 @@ class TaskData:
         from safetensors.torch import save_file
 
         folder = Path(folder)
-        folder.parent.mkdir(parents=True, exist_ok=True)
-        temporary = Path(tempfile.mkdtemp(dir=folder.parent, prefix=f".{folder.name}-"))
         try:
-            for name, split in self.splits.items():
-                tensors = {key: tensor.cpu().contiguous() for key, tensor in split.tensors.items()}
-                save_file(tensors, temporary / f"{name}.safetensors")
-            description = {
-                "format": _FORMAT,
-                "labels": self.labels,
-                "details": {name: split.details for name, split in self.splits.items()},
-            }
-            (temporary / _DESCRIPTION).write_text(json.dumps(description), encoding="utf-8")
-            temporary.chmod(0o755)
-            try:
-                os.rename(temporary, folder)
-            except OSError:
-                if not (folder / _DESCRIPTION).is_file():  # otherwise another process wrote the same data first
-                    raise
-        finally:
-            shutil.rmtree(temporary, ignore_errors=True)
+            with whole_folder(folder, parents=True) as temporary:
+                for name, split in self.splits.items():
+                    tensors = {key: tensor.cpu().contiguous() for key, tensor in split.tensors.items()}
+                    save_file(tensors, temporary / f"{name}.safetensors")
+                description = {
+                    "format": _FORMAT,
+                    "labels": self.labels,
+                    "details": {name: split.details for name, split in self.splits.items()},
+                }
+                (temporary / _DESCRIPTION).write_text(json.dumps(description), encoding="utf-8")
+        except OSError:
+            if not (folder / _DESCRIPTION).is_file():  # otherwise another process wrote the same data first
+                raise
 
     @classmethod
     def from_disk(cls, folder: str | Path) -> TaskData:

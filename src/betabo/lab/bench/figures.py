@@ -5,10 +5,10 @@ from __future__ import annotations
 import io
 from pathlib import Path
 
+from betabo.files import write_bytes
 from betabo.lab.bench.plots import draw_convergence, draw_critical_difference, draw_ranks
 from betabo.lab.bench.results import read_results, values_at
 from betabo.lab.bench.statistics import Blocks, compare, convergence, rank_curves
-from betabo.lab.bench.storage import write_whole
 from betabo.lab.plots.style import style
 
 
@@ -42,6 +42,6 @@ def write_figures(
             with style():
                 figure.savefig(contents, format=ending)
             path = Path(out) / f"{name}.{ending}"
-            write_whole(path, contents.getvalue())
+            write_bytes(path, contents.getvalue(), parents=True)
             paths.append(path)
     return paths

@@ -11,9 +11,9 @@ from pathlib import Path
 
 import numpy as np
 
+from betabo.files import write_text
 from betabo.lab.bench.campaign import Campaign, OptimizerChoice
 from betabo.lab.bench.optimizers import OPTIMIZERS, make_adapter
-from betabo.lab.bench.storage import write_whole
 from betabo.lab.problems import PLACEMENTS, problem_by_name
 
 FUNCTIONS = ("griewank", "ackley", "branin", "hartmann", "levy")
@@ -140,7 +140,7 @@ def record_not_run(plan: PeerPlan, out: str | Path) -> None:
     """Note in a folder what could not be run, for the report. What can be run now is taken off the list."""
     path = Path(out) / NOT_RUN_FILE
     reasons = {name: reason for name, reason in read_not_run(out).items() if name not in plan.available}
-    write_whole(path, json.dumps(reasons | plan.not_run, indent=1).encode())
+    write_text(path, json.dumps(reasons | plan.not_run, indent=1), parents=True)
 
 
 def read_not_run(out: str | Path) -> dict[str, str]:

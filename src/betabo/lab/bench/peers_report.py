@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from betabo.files import write_bytes
 from betabo.lab.bench.extras import require
 from betabo.lab.bench.peers import SUITES
 from betabo.lab.bench.peers_runs import FLOOR, REAL, SUBJECT, Runs, read_peer_runs
@@ -22,7 +23,6 @@ from betabo.lab.bench.statistics import (
     relative_to_each_peer,
     summarize,
 )
-from betabo.lab.bench.storage import write_whole
 from betabo.lab.plots.peer_ratios import draw_peer_ratios
 from betabo.lab.plots.style import style
 
@@ -113,7 +113,7 @@ def write_report(folder: str | Path, out: str | Path | None = None) -> PeerRepor
         files[f"{name}.png"] = contents.getvalue()
     to = folder / "report" if out is None else Path(out)
     for name, data in files.items():
-        write_whole(to / name, data)
+        write_bytes(to / name, data, parents=True)
     return PeerReport(goals, runs.notes, [to / name for name in files])
 
 

@@ -10,13 +10,14 @@ from pathlib import Path
 
 from filelock import FileLock, Timeout
 
+from betabo.files import write_bytes, write_text
 from betabo.lab.bench.campaign import Campaign
 from betabo.lab.bench.display import Display
 from betabo.lab.bench.executor import Executor, Failed, Finished
 from betabo.lab.bench.processes import ProcessExecutor
 from betabo.lab.bench.ray_tasks import RayExecutor
 from betabo.lab.bench.run import Run
-from betabo.lab.bench.storage import read_metadata, write_whole
+from betabo.lab.bench.storage import read_metadata
 
 CAMPAIGN_FILE = "campaign.json"
 
@@ -68,7 +69,7 @@ def run_campaign(
         runs = campaign.runs()
         missing = [run for run in runs if not _is_done(run, out)]
         outcome.kept = [run.key for run in runs if run not in missing]
-        write_whole(out / CAMPAIGN_FILE, json.dumps(campaign.to_json(), indent=1).encode())
+        write_text(out / CAMPAIGN_FILE, json.dumps(campaign.to_json(), indent=1))
         if not missing:
             return outcome
         if executor is None:
@@ -79,11 +80,11 @@ def run_campaign(
         ):
             for event in events:
                 if isinstance(event, Finished):
-                    write_whole(_file(event.run, out), event.contents)
+                    write_bytes(_file(event.run, out), event.contents, parents=True)
                     _error_file(event.run, out).unlink(missing_ok=True)
                     outcome.done.append(event.run.key)
                 elif isinstance(event, Failed):
-                    write_whole(_error_file(event.run, out), event.error.encode())
+                    write_text(_error_file(event.run, out), event.error, parents=True)
                     outcome.failed[event.run.key] = _error_file(event.run, out)
                 display.show(event)
     return outcome

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 from pathlib import Path
 from typing import Any
 
@@ -49,14 +48,3 @@ def read_metadata(path: Path) -> dict[str, Any]:
     if metadata.get("format") != _FORMAT:
         raise ValueError(f"{path} has format {metadata.get('format')!r}, expected {_FORMAT}.")
     return metadata
-
-
-def write_whole(path: Path, contents: bytes) -> None:
-    """Write a file whole or not at all, together with the folders it lies in."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    temporary = path.with_name(f".{path.name}.tmp")
-    with temporary.open("wb") as file:
-        file.write(contents)
-        file.flush()
-        os.fsync(file.fileno())
-    os.replace(temporary, path)
