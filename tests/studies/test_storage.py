@@ -39,7 +39,7 @@ def test_a_file_is_created_and_found_again() -> None:
 def test_close_names_are_suggested() -> None:
     for name in ("tuning", "other"):
         make_study(name)
-    with pytest.raises(StudyError, match="no study 'tunign'; did you mean 'tuning'"):
+    with pytest.raises(StudyError, match=r"no study 'tunign'. Did you mean 'tuning'\?"):
         load_study("tunign", URL)
     with pytest.raises(StudyError, match="the storage has other, tuning"):
         load_study("xyz", URL)

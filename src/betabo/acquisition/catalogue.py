@@ -10,7 +10,6 @@ import math
 import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
-from difflib import get_close_matches
 
 import torch
 from botorch.acquisition.acquisition import AcquisitionFunction
@@ -26,6 +25,7 @@ from torch import Tensor
 
 from betabo.acquisition.corrected import LogCorrectedExpectedImprovement, LogCorrectedProbabilityOfImprovement
 from betabo.acquisition.feasible import Scale
+from betabo.suggestions import did_you_mean
 
 BetaSchedule = Callable[[int, int], float]
 """Exploration weight from the number of finished evaluations and the number of dimensions."""
@@ -184,8 +184,7 @@ def make_acquisition(acquisition: str | AcquisitionFactory, context: Acquisition
     """
     if isinstance(acquisition, str):
         if acquisition not in ACQUISITIONS:
-            close = get_close_matches(acquisition.lower(), ACQUISITIONS, n=1)
-            hint = f" Did you mean {close[0]!r}?" if close else ""
+            hint = did_you_mean(acquisition, ACQUISITIONS)
             raise ValueError(
                 f"acquisition is {acquisition!r}, expected one of {', '.join(map(repr, ACQUISITIONS))}.{hint}"
             )

@@ -7,12 +7,12 @@ state the learning rate, nor the share of rows that is kept; these are ours, as 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from difflib import get_close_matches
 from typing import Literal
 
 from betabo.compress.finetune import Training
 from betabo.compress.plan import Group
 from betabo.compress.pruning import Pruning
+from betabo.suggestions import did_you_mean
 
 IMAGENET_EXAMPLES = 1_281_167
 """Training examples of ImageNet-1k."""
@@ -70,8 +70,7 @@ def preset_by_name(name: str) -> Preset:
     """
     if name in PRESETS:
         return PRESETS[name]
-    closest = get_close_matches(name, PRESETS, n=1)
-    hint = f" Did you mean {closest[0]!r}?" if closest else ""
+    hint = did_you_mean(name, PRESETS)
     raise ValueError(f"preset is {name!r}, expected one of {', '.join(PRESETS)}.{hint}")
 
 

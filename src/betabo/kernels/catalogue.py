@@ -21,7 +21,6 @@ import math
 from collections.abc import Callable
 from copy import deepcopy
 from dataclasses import dataclass
-from difflib import get_close_matches
 from functools import partial
 from typing import Protocol
 
@@ -44,6 +43,7 @@ from betabo.kernels.factory import (
     dimension_scaled_prior,
     with_output_scale,
 )
+from betabo.suggestions import did_you_mean
 
 _MIXTURES = 4
 _HIGHEST_ORDER = 4
@@ -123,8 +123,7 @@ def make_kernel(kernel: str | Kernel | Callable[[int], Kernel], dims: int) -> Ke
 def _by_name(name: str) -> KernelEntry:
     if name in KERNELS:
         return KERNELS[name]
-    closest = get_close_matches(name.lower(), KERNELS, n=1)
-    hint = f" Did you mean {closest[0]!r}?" if closest else ""
+    hint = did_you_mean(name, KERNELS)
     raise ValueError(f"kernel is {name!r}, expected one of {', '.join(map(repr, KERNELS))}.{hint}")
 
 

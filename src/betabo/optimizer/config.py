@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import asdict, dataclass, fields
-from difflib import get_close_matches
 from typing import Any, TypeAlias
 
 from botorch.acquisition.acquisition import AcquisitionFunction
@@ -12,6 +11,7 @@ from gpytorch.kernels import Kernel
 
 from betabo.acquisition.catalogue import ACQUISITIONS, DEFAULT_BETA, AcquisitionContext, BetaSchedule
 from betabo.kernels.catalogue import KERNELS
+from betabo.suggestions import did_you_mean
 from betabo.surrogate.fit import Noise
 
 KernelChoice: TypeAlias = str | Kernel | Callable[[int], Kernel]
@@ -90,8 +90,7 @@ def _is_size(value: object) -> bool:
 def _check_name(what: str, value: object, known: dict[str, Any]) -> None:
     if isinstance(value, str):
         if value not in known:
-            close = get_close_matches(value, known, n=1)
-            hint = f" Did you mean {close[0]!r}?" if close else ""
+            hint = did_you_mean(value, known)
             raise ValueError(f"{what} is {value!r}, expected one of {', '.join(known)}.{hint}")
     elif not callable(value):
         raise TypeError(f"{what} is a {type(value).__name__}, expected a name or a factory.")

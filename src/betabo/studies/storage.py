@@ -12,12 +12,12 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import datetime
-from difflib import get_close_matches
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from betabo.studies.errors import StudyError
 from betabo.studies.trouble import storage_errors
+from betabo.suggestions import did_you_mean
 
 if TYPE_CHECKING:
     from optuna.storages import RDBStorage
@@ -245,9 +245,9 @@ def _lock_early(engine: Engine) -> None:
 def _unknown_study(name: str, names: list[str], url: str) -> str:
     if not names:
         return f"there is no study {name!r}: the storage {_parse_url(url).render_as_string()} has none yet."
-    close = get_close_matches(name, names, n=3, cutoff=0.5) or [n for n in names if name.lower() in n.lower()][:3]
-    if close:
-        return f"there is no study {name!r}; did you mean {' or '.join(map(repr, close))}?"
+    hint = did_you_mean(name, names, most=3)
+    if hint:
+        return f"there is no study {name!r}.{hint}"
     listed = ", ".join(names[:5]) + (", ..." if len(names) > 5 else "")
     return f"there is no study {name!r}; the storage has {listed}."
 

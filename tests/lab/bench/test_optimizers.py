@@ -61,7 +61,7 @@ def test_figures_of_the_model_are_handed_out() -> None:
 @pytest.mark.parametrize(
     ("name", "settings", "message"),
     [
-        ("randon", {}, "the optimizer is 'randon', expected one of 'betabo', 'random'"),
+        ("randon", {}, "the optimizer is 'randon', expected one of 'betabo', 'random'.*Did you mean 'random'"),
         ("betabo", {"kernal": "beta"}, "unknown setting 'kernal'.*Did you mean 'kernel'"),
         ("betabo", {"kernel": "bta"}, "kernel is 'bta'.*Did you mean 'beta'"),
         ("betabo", {"kernel": 3}, "kernel is a int, expected a name"),

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import re
 from collections.abc import Callable
 from dataclasses import dataclass, replace
@@ -14,6 +13,7 @@ from betabo.compress.tasks.classification import TextClassification
 from betabo.compress.tasks.images import ImageClassification
 from betabo.compress.tasks.language import LanguageModelling
 from betabo.compress.tasks.task import DEVELOPMENT_IS_TEST, SplitRule, Task
+from betabo.suggestions import did_you_mean
 
 
 @dataclass(frozen=True)
@@ -62,8 +62,7 @@ def task_by_name(name: str, model: str | Path | None = None, **options: Any) -> 
         ValueError: There is no such task or option.
     """
     if name not in TASKS:
-        close = difflib.get_close_matches(name, TASKS, n=1)
-        hint = f" Did you mean {close[0]!r}?" if close else ""
+        hint = did_you_mean(name, TASKS)
         raise ValueError(f"the task is {name!r}, expected one of {', '.join(TASKS)}.{hint}")
     task = TASKS[name].make().with_options(**options)
     return task if model is None else task.suited_to(model)

@@ -6,7 +6,6 @@ import re
 import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
-from difflib import get_close_matches
 from importlib import import_module
 from itertools import product
 from pathlib import Path
@@ -17,6 +16,7 @@ from betabo.lab.bench.run import Run
 from betabo.lab.problems import PLACEMENTS, BoundedProblem, Placement, problem_by_name
 from betabo.lab.problems.placement import EPSILON
 from betabo.optimizer import Config
+from betabo.suggestions import did_you_mean
 
 ExecutorName: TypeAlias = Literal["processes", "ray"]
 
@@ -209,8 +209,7 @@ def _import_all(modules: Sequence[str]) -> None:
 def _check_keys(where: str, table: Mapping[str, Any], known: Sequence[str]) -> None:
     for key in table:
         if key not in known:
-            close = get_close_matches(key, known, n=1)
-            hint = f" Did you mean {close[0]!r}?" if close else ""
+            hint = did_you_mean(key, known)
             raise ValueError(f"{where} has the unknown key {key!r}, expected some of {', '.join(known)}.{hint}")
 
 

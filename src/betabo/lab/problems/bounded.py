@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Callable
-from difflib import get_close_matches
 
 import numpy as np
 import numpy.typing as npt
@@ -16,6 +15,7 @@ from torch import Tensor
 from betabo.lab.problems.catalogue import PROBLEMS
 from betabo.lab.problems.optima import listed_optima
 from betabo.lab.problems.placement import EPSILON, PLACEMENTS, Placement, place
+from betabo.suggestions import did_you_mean
 
 _NAME = re.compile(
     rf"(?P<function>[a-z][a-z0-9_]*)-(?P<dim>[0-9]+)-(?P<placement>{'|'.join(PLACEMENTS)})"
@@ -65,8 +65,7 @@ class BoundedProblem(SyntheticTestFunction):
         negate: bool = False,
     ) -> None:
         if function not in PROBLEMS:
-            close = get_close_matches(str(function), PROBLEMS, n=1)
-            hint = f" Did you mean {close[0]!r}?" if close else ""
+            hint = did_you_mean(str(function), PROBLEMS)
             raise ValueError(f"function is {function!r}, expected one of {', '.join(PROBLEMS)}.{hint}")
         if dim < PROBLEMS[function].smallest_dim:
             raise ValueError(f"dim is {dim}, expected at least {PROBLEMS[function].smallest_dim} for {function}.")

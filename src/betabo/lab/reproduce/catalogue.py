@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from difflib import get_close_matches
-
 from betabo.lab.reproduce.entry import Reproduction
+from betabo.suggestions import did_you_mean
 
 _ENTRIES = {
     "covariance": "Figure 1: covariance surfaces on the unit interval, and the same with other boundary weights",
@@ -34,6 +33,5 @@ def reproduction_by_name(name: str) -> Reproduction:
     """
     if name in REPRODUCTIONS:
         return REPRODUCTIONS[name]
-    closest = get_close_matches(name.lower(), REPRODUCTIONS, n=1)
-    hint = f" Did you mean {closest[0]!r}?" if closest else ""
+    hint = did_you_mean(name, REPRODUCTIONS)
     raise ValueError(f"reproduction is {name!r}, expected one of {', '.join(map(repr, REPRODUCTIONS))}.{hint}")

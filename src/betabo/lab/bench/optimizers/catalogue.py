@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, fields
-from difflib import get_close_matches
 from typing import Any
 
 from betabo.lab.bench.optimizers.adapter import OptimizerAdapter
@@ -20,6 +19,7 @@ from betabo.lab.bench.optimizers.random_search import RandomSearch
 from betabo.lab.bench.optimizers.smac_search import SmacSearch
 from betabo.lab.bench.optimizers.turbo import TurboSearch
 from betabo.optimizer import Config
+from betabo.suggestions import did_you_mean
 
 
 @dataclass(frozen=True)
@@ -89,13 +89,13 @@ def make_adapter(name: str, settings: Mapping[str, Any]) -> OptimizerAdapter:
         ValueError: The name or a setting is unknown, or a setting's value is not accepted.
     """
     if name not in OPTIMIZERS:
-        raise ValueError(f"the optimizer is {name!r}, expected one of {', '.join(map(repr, OPTIMIZERS))}.")
+        hint = did_you_mean(name, OPTIMIZERS)
+        raise ValueError(f"the optimizer is {name!r}, expected one of {', '.join(map(repr, OPTIMIZERS))}.{hint}")
     entry = OPTIMIZERS[name]
     for setting in settings:
         if setting not in entry.settings:
-            close = get_close_matches(setting, entry.settings, n=1)
-            hint = f" Did you mean {close[0]!r}?" if close else ""
             known = ", ".join(entry.settings) or "none"
+            hint = did_you_mean(setting, entry.settings)
             raise ValueError(f"unknown setting {setting!r} of the optimizer {name!r}, which takes {known}.{hint}")
     try:
         return entry.make(**settings)
