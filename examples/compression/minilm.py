@@ -65,12 +65,12 @@ def write_half(model: Path, out: Path) -> float:
         raise FileExistsError(f"{out} is there already: remove it or name another folder")
     partial = out.with_name(f"{out.name}.partial")
     shutil.rmtree(partial, ignore_errors=True)
-    tokenizer = AutoTokenizer.from_pretrained(model)
+    tokenizer = AutoTokenizer.from_pretrained(model, trust_remote_code=False)
     tokenizer.save_pretrained(partial)
-    AutoModel.from_pretrained(model, dtype=torch.float16).save_pretrained(partial)
+    AutoModel.from_pretrained(model, dtype=torch.float16, trust_remote_code=False).save_pretrained(partial)
 
     def embeddings(folder: Path) -> torch.Tensor:
-        network = AutoModel.from_pretrained(folder, dtype=torch.float32).eval()
+        network = AutoModel.from_pretrained(folder, dtype=torch.float32, trust_remote_code=False).eval()
         batch = tokenizer(list(SENTENCES), padding=True, return_tensors="pt")
         with torch.inference_mode():
             states = network(**batch).last_hidden_state

@@ -91,9 +91,9 @@ class Bench:
 
         from betabo.compress.counting import count_flops, count_parameters
         from betabo.compress.finetune import evaluate, finetune
-        from betabo.compress.models import load_model
         from betabo.compress.plan import CompressionPlan
         from betabo.compress.presets import preset_by_name
+        from betabo.compress.pretrained import load_model
 
         start = time.time()
         preset = preset_by_name(name)
@@ -114,9 +114,9 @@ class Bench:
             "weights": preset.note,
             "task": preset.task,
             "metric": task.metric,
-            "dimension": plan.dimension,
+            "dimension": plan.dims,
             "coordinates": plan.coordinates,
-            "roles": [layer.role for layer in plan.layers] if preset.group == "layer" else ["block"] * plan.dimension,
+            "roles": [layer.role for layer in plan.layers] if preset.group == "layer" else ["block"] * plan.dims,
             "blocks": [blocks[coordinate] for coordinate in plan.coordinates],
             "layer_parameters": plan.parameters,
             "parameters": count_parameters(model),
@@ -161,13 +161,13 @@ class Bench:
         import torch
 
         from betabo.compress.counting import measure_latency
-        from betabo.compress.model import compress_model
         from betabo.compress.searches import read_search
+        from betabo.compress.without_training import compress_model
 
         rows = []
         for experiment in self.experiments:
             problem = self.problem(experiment)
-            chosen: dict[str, tuple[float, list[float]]] = {"original": (1.0, [1.0] * problem.dimension)}
+            chosen: dict[str, tuple[float, list[float]]] = {"original": (1.0, [1.0] * problem.dims)}
             for search in searches([experiment], self.seeds):
                 records = read_search(self.out / "searches" / f"{search.name}.jsonl")
                 if len(records) < self.length(search):
@@ -190,8 +190,8 @@ class Bench:
     @cache  # noqa: B019 - a process has one
     def problem(self, name: str):
         """The problem of an experiment, from what `prepare` left."""
-        from betabo.compress.models import load_model
         from betabo.compress.presets import preset_by_name
+        from betabo.compress.pretrained import load_model
         from betabo.compress.problem import CompressionProblem
 
         preset = preset_by_name(name)

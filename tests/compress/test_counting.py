@@ -10,8 +10,8 @@ from torch import Tensor, nn
 
 from betabo.compress import counting
 from betabo.compress.counting import (
-    Comparison,
     Latency,
+    SizeComparison,
     Sizes,
     compare,
     count_flops,
@@ -20,8 +20,8 @@ from betabo.compress.counting import (
     measure_latency,
 )
 from betabo.compress.layers import CompactLinear, LoSparseLinear
-from betabo.compress.model import compress_model
 from betabo.compress.plan import CompressionPlan
+from betabo.compress.without_training import compress_model
 
 ARCHITECTURES = ["tiny_vit", "tiny_bert", "tiny_gpt2", "tiny_deberta"]
 
@@ -99,10 +99,15 @@ def test_flops_after_compression_follow_from_one_pass_before(
     plan = CompressionPlan.of(model)
     example = example_of(model)
     tokens = layer_tokens(model, plan, example)
-    ratios = np.linspace(0.05, 0.95, plan.dimension)
+    ratios = np.linspace(0.05, 0.95, plan.dims)
 
+    layer_ratios = plan.ratios(ratios)
     full = sum(2 * tokens[layer.name] * layer.outputs * layer.inputs for layer in plan.layers)
-    predicted = count_flops(model, example) - full + plan.flops(ratios, keep, tokens)
+    predicted = (
+        count_flops(model, example)
+        - full
+        + sum(2 * tokens[layer.name] * layer.weights(layer_ratios[layer.name], keep) for layer in plan.layers)
+    )
 
     assert count_flops(compress_model(model, ratios, keep=keep), example) == predicted
 
@@ -191,7 +196,7 @@ def test_bad_settings_of_a_measurement_are_named() -> None:
 
 
 def test_comparison_is_a_table_of_what_is_left() -> None:
-    comparison = Comparison(
+    comparison = SizeComparison(
         Sizes(100, 200, 1000, Latency(2.0, 1.0, 3.0)),
         Sizes(20, 120, 250, Latency(1.0, 0.5, 1.5)),
     )
@@ -201,7 +206,7 @@ def test_comparison_is_a_table_of_what_is_left() -> None:
         ("FLOPs", 1000, 250, 0.25),
         ("latency", 2.0, 1.0, 0.5),
     ]
-    assert len(Comparison(Sizes(1, 1, 1), Sizes(1, 1, 1)).rows()) == 3
+    assert len(SizeComparison(Sizes(1, 1, 1), Sizes(1, 1, 1)).rows()) == 3
 
 
 def test_compare_measures_both_models(tiny_vit: Any) -> None:

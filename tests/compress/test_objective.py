@@ -11,7 +11,7 @@ import torch
 from betabo import Config, Float, Space
 from betabo.compress.finetune import DivergedError, Training
 from betabo.compress.objective import CompressionObjective, why_failed
-from betabo.compress.problem import CompressionProblem, Evaluation
+from betabo.compress.problem import CompressionProblem, CompressionResult
 from betabo.compress.pruning import Pruning
 from betabo.studies import ObjectiveError, Plan, StudyError, Workspace, load_study, objective_from_json, run_worker
 from betabo.studies import trial_rows as rows_of
@@ -127,7 +127,7 @@ def test_a_trial_without_memory_or_with_nan_fails_and_the_study_goes_on(
     calls = []
     evaluate = CompressionProblem.evaluate
 
-    def sometimes(self: CompressionProblem, ratios: Any, seed: int | None = None) -> Evaluation:
+    def sometimes(self: CompressionProblem, ratios: Any, seed: int | None = None) -> CompressionResult:
         calls.append(ratios)
         if len(calls) == 2:
             raise FAILURES[failure]()
@@ -167,7 +167,7 @@ def test_reasons_name_what_happened() -> None:
 def test_a_defect_is_not_taken_for_a_failed_trial(
     objective: CompressionObjective, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def broken(*_: Any, **__: Any) -> Evaluation:
+    def broken(*_: Any, **__: Any) -> CompressionResult:
         raise RuntimeError("mat1 and mat2 shapes cannot be multiplied")
 
     monkeypatch.setattr(CompressionProblem, "evaluate", broken)
@@ -179,7 +179,7 @@ def test_settings_reach_the_problem(objective: CompressionObjective, tmp_path: P
     problem = make_objective(
         tmp_path, group="block", bounds=(0.1, 0.5), pruning=Pruning(keep=0.0), seed=3, max_train=10, max_validation=4
     ).problem()
-    assert problem.dimension == 4  # two blocks, pooler, classifier
+    assert problem.dims == 4  # two blocks, pooler, classifier
     assert problem.bounds == [(0.1, 0.5)] * 4
     assert (problem.pruning.keep, problem.seed, problem.training) == (0.0, 3, TRAINING)
     assert (len(problem.data.train), len(problem.data.validation)) == (10, 4)

@@ -60,10 +60,10 @@ def test_a_preset_can_be_run(name: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("architecture", "group", "dimension"),
+    ("architecture", "group", "dims"),
     [("ViT", "layer", 72), ("Bert", "layer", 72), ("GPT2", "layer", 48), ("DebertaV2", "block", 14)],
 )
-def test_the_models_have_the_papers_number_of_coordinates(architecture: str, group: str, dimension: int) -> None:
+def test_the_models_have_the_papers_number_of_coordinates(architecture: str, group: str, dims: int) -> None:
     import torch
     import transformers
 
@@ -76,7 +76,7 @@ def test_the_models_have_the_papers_number_of_coordinates(architecture: str, gro
         config.num_hidden_layers = 12  # as deberta-v3-base has
     with torch.device("meta"):
         model = getattr(transformers, f"{architecture}{head}")(config)
-    assert CompressionPlan.of(model, group).dimension == dimension  # type: ignore[arg-type]
+    assert CompressionPlan.of(model, group).dims == dims  # type: ignore[arg-type]
 
 
 def test_a_wrong_name_is_corrected() -> None:

@@ -74,7 +74,7 @@ def inputs(problem):
 
 
 def test_compressed_model_is_small_and_survives_the_disk(problem, tmp_path):
-    x = np.linspace(0.05, 0.6, problem.dimension).tolist()
+    x = np.linspace(0.05, 0.6, problem.dims).tolist()
     model, evaluation = problem.compress(x)
     kinds = {type(module) for module in model.modules()}
     assert CompactLinear in kinds
@@ -93,7 +93,7 @@ def test_compressed_model_is_small_and_survives_the_disk(problem, tmp_path):
 def test_evaluation_is_a_function_of_the_point_and_the_seed(problem):
     first, again = problem.evaluate(0.3), problem.evaluate(0.3)
     assert first.metrics == again.metrics
-    assert first.objective == again.objective == problem([0.3] * problem.dimension)
+    assert first.objective == again.objective == problem([0.3] * problem.dims)
 
 
 def test_the_model_that_was_given_is_not_changed(problem):
@@ -131,7 +131,7 @@ def test_it_can_be_minimized(request):
         model, task, data(), group=group, training=Training(steps=1, batch=4), weight=2.0, device="cpu"
     )
     result = betabo.minimize(problem, problem.bounds, budget=6, seed=0, starting_points=4)
-    assert len(result.x) == problem.dimension == 4
+    assert len(result.x) == problem.dims == 4
     assert all(0.05 <= ratio <= 0.95 for ratio in result.x)
     evaluation = problem.evaluate(result.x.tolist())
     assert result.fun == pytest.approx(2 * evaluation.size + evaluation.error)

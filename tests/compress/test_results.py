@@ -36,7 +36,7 @@ def test_experiments_are_described(folder: Path) -> None:
     stored = read_stored(folder)
     assert list(stored.experiments) == ["tiny-images", "tiny-text"]
     experiment = stored.experiments["tiny-images"]
-    assert (experiment.title, experiment.metric, experiment.dimension) == ("Tiny on images", "accuracy", 6)
+    assert (experiment.title, experiment.metric, experiment.dims) == ("Tiny on images", "accuracy", 6)
     assert experiment.bounds == (0.05, 0.95)
     assert experiment.facts == {
         "model": "tiny",

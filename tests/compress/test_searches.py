@@ -6,14 +6,14 @@ import numpy as np
 import pytest
 
 from betabo.compress.finetune import DivergedError
-from betabo.compress.problem import Evaluation
+from betabo.compress.problem import CompressionResult
 from betabo.compress.searches import Search, read_search, run_search, starting_points
 
 
 class Bowl:
     """Stands in for a compression problem: the size is the mean ratio, the error a bowl around 0.3."""
 
-    dimension = 3
+    dims = 3
     bounds = ((0.05, 0.95),) * 3
 
     def __init__(self, fail_at=None):
@@ -25,7 +25,7 @@ class Bowl:
         if self.calls == self.fail_at:
             raise DivergedError("the loss was nan")
         size, error = float(np.mean(x)), float(np.square(np.array(x) - 0.3).sum())
-        return "model", Evaluation(size + error, size, error, 10, 20, {"accuracy": 1 - error}, 0.1)
+        return "model", CompressionResult(size + error, size, error, 10, 20, {"accuracy": 1 - error}, 0.1)
 
     def judge(self, model):
         assert model == "model"

@@ -9,10 +9,10 @@ import torch
 from torch import Tensor, nn
 
 from betabo.compress import store
-from betabo.compress.model import compress_model
 from betabo.compress.plan import CompressionPlan
-from betabo.compress.store import compressed_class, load_compressed, mark_compressed
+from betabo.compress.store import CompressedModel, as_compressed, compressed_class, load_compressed
 from betabo.compress.structure import Structure
+from betabo.compress.without_training import compress_model
 
 ARCHITECTURES = ["tiny_vit", "tiny_bert", "tiny_gpt2", "tiny_deberta"]
 
@@ -104,7 +104,7 @@ def test_mixed_forms_come_back(tiny_gpt2: Any, tmp_path: Path) -> None:
     small = compress_model(tiny_gpt2, {"0.attn.c_attn": 0.2, "1.mlp.c_fc": 0.2}, keep=0.0)
     small.transformer.h[0].mlp.c_fc = nn.Linear(32, small.compression.layers["transformer.h.0.mlp.c_fc"].outputs)
     ratios = {name: layer.ratio for name, layer in small.compression.layers.items()}
-    mark_compressed(small, Structure.of(small, CompressionPlan.of(tiny_gpt2), ratios, 0.0, {"accuracy": 0.5}))
+    small = as_compressed(small, Structure.of(small, CompressionPlan.of(tiny_gpt2), ratios, 0.0, {"accuracy": 0.5}))
     small.save_pretrained(tmp_path)
     loaded: Any = load_compressed(tmp_path)
     forms = {layer.form for layer in loaded.compression.layers.values()}
@@ -300,3 +300,12 @@ def test_weights_that_do_not_fit_are_named(change: Any, message: str, plain_fold
 def test_another_skeleton_is_refused(plain_folder: Path) -> None:
     with pytest.raises(ValueError, match="Linear has no layer up"):
         load_compressed(plain_folder, model=nn.Linear(3, 3))
+
+
+def test_the_model_that_is_given_keeps_its_class_and_shares_its_weights() -> None:
+    model = Plain()
+    made = as_compressed(model, compress_model(model, 0.2).compression)
+    assert type(model) is Plain
+    assert not hasattr(model, "compression")
+    assert isinstance(made, CompressedModel)
+    assert made.up.weight is model.up.weight

@@ -8,9 +8,9 @@ import torch
 from torch import nn
 
 from betabo.compress.layers import CompactLinear, LoSparseLinear
-from betabo.compress.model import compress_model
 from betabo.compress.plan import CompressionPlan
 from betabo.compress.structure import Structure
+from betabo.compress.without_training import compress_model
 
 
 def _stack() -> nn.Sequential:

@@ -16,8 +16,8 @@ from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils._pytree import tree_leaves
 
 from betabo.compress.finetune import Training, evaluate, finetune
-from betabo.compress.models import load_model
 from betabo.compress.plan import CompressionPlan
+from betabo.compress.pretrained import load_model
 from betabo.compress.tasks import Split, task_by_name
 
 EXAMPLES = Path(__file__).parents[2] / "examples" / "compression"
@@ -83,7 +83,7 @@ def test_stored_vit_scores_what_its_record_says(vit: ModuleType, images: Path, t
     loaded = load_model(out, task, data)
     assert not loaded.head_is_new
     assert loaded.model.config.id2label[9] == "truck"
-    assert CompressionPlan.of(loaded.model).dimension == 12
+    assert CompressionPlan.of(loaded.model).dims == 12
     record = record_of(out)
     assert evaluate(loaded.model, task, data.test) == pytest.approx(record["test"])
     assert evaluate(loaded.model, task, data.validation) == pytest.approx(record["validation"])
@@ -98,7 +98,7 @@ def test_stored_gpt2_scores_what_its_record_says(gpt2: ModuleType, text: Path, t
     assert task.block_size == 32
     data = task.load(text)
     model = load_model(out, task, data).model
-    assert CompressionPlan.of(model).dimension == 8
+    assert CompressionPlan.of(model).dims == 8
     record = record_of(out)
     assert evaluate(model, task, data.test) == pytest.approx(record["test"])
     assert record["test"]["bits_per_byte"] == pytest.approx(np.log2(record["test"]["perplexity"]))

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from betabo.cli.trials import Trial
-    from betabo.compress.finish import Finished
+    from betabo.compress.finish import CompressionSummary
     from betabo.compress.objective import CompressionObjective
     from betabo.compress.preparation import Prepared
     from betabo.compress.presets import Preset
@@ -58,7 +58,7 @@ class Start(StrEnum):
     UNIFORM = "uniform"
 
 
-class Group(StrEnum):
+class Grouping(StrEnum):
     """What a coordinate of the search stands for."""
 
     LAYER = "layer"
@@ -105,7 +105,7 @@ def compress(
         Path, typer.Option(metavar="DIR", help="Folder for the compressed model.", rich_help_panel=_WHAT)
     ] = Path("compressed"),
     group: Annotated[
-        Group | None,
+        Grouping | None,
         typer.Option(help="A coordinate for each layer or block.", show_default="layer", rich_help_panel=_HOW),
     ] = None,
     weight: Annotated[
@@ -375,7 +375,7 @@ def _print_plan(screen: Console, prepared: Prepared) -> None:
     """Say what is compressed, what is not and why, and how good the original is."""
     plan, original = prepared.plan, prepared.original
     lines = [
-        f"{plan.dimension} coordinates, one a {plan.group}: {len(plan.layers)} linear layers with "
+        f"{plan.dims} coordinates, one a {plan.group}: {len(plan.layers)} linear layers with "
         f"{plan.parameters:,} of the {original.parameters:,} parameters",
     ]
     reasons: dict[str, list[int]] = {}
@@ -444,7 +444,7 @@ def _write_front(path: Path, front: Sequence[Trial]) -> None:
     write_text(path, text.getvalue())
 
 
-def _print_finished(screen: Console, finished: Finished) -> None:
+def _print_finished(screen: Console, finished: CompressionSummary) -> None:
     """The table of the original and the compressed model."""
     from betabo.cli.tables import print_table, table
 

@@ -3,20 +3,20 @@
 from betabo.compress.counting import compare, count_flops, count_parameters, measure_latency
 from betabo.compress.finetune import DivergedError, Training, evaluate, finetune
 from betabo.compress.layers import CompactLinear, LoSparseLinear
-from betabo.compress.model import compress_model
-from betabo.compress.models import load_model
 from betabo.compress.plan import CompressionPlan
-from betabo.compress.problem import CompressionProblem, Evaluation
+from betabo.compress.pretrained import load_model
+from betabo.compress.problem import CompressionProblem, CompressionResult
 from betabo.compress.pruning import Pruning
 from betabo.compress.store import load_compressed
 from betabo.compress.tasks import task_by_name
+from betabo.compress.without_training import compress_model
 
 __all__ = [
     "CompactLinear",
     "CompressionPlan",
     "CompressionProblem",
+    "CompressionResult",
     "DivergedError",
-    "Evaluation",
     "LoSparseLinear",
     "Pruning",
     "Training",

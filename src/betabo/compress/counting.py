@@ -45,7 +45,7 @@ class Sizes:
 
 
 @dataclass(frozen=True)
-class Comparison:
+class SizeComparison:
     """The sizes of a model before and after compression."""
 
     before: Sizes
@@ -144,7 +144,7 @@ def measure_latency(
 
 def compare(
     before: nn.Module, after: nn.Module, plan: CompressionPlan, example: Mapping[str, Tensor], *, repeats: int = 0
-) -> Comparison:
+) -> SizeComparison:
     """Measure a model and its compressed form with the same example.
 
     Args:
@@ -164,7 +164,7 @@ def compare(
             latency=measure_latency(model, example, repeats=repeats) if repeats else None,
         )
 
-    return Comparison(sizes(before), sizes(after))
+    return SizeComparison(sizes(before), sizes(after))
 
 
 def _device(model: nn.Module) -> torch.device:

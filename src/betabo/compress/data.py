@@ -118,19 +118,6 @@ def open_dataset(source: str | Path, name: str | None = None) -> Dataset:
     return _hub(str(source))
 
 
-def read_rows(source: str | Path, split: str, name: str | None = None) -> Rows:
-    """Read one part of a dataset, see `open_dataset`.
-
-    Raises:
-        DataError: It is not there.
-    """
-    dataset = open_dataset(source, name)
-    rows = dataset.read([split])
-    if rows is None:
-        raise DataError(f"{dataset.source!r} has no part {split!r}, only {', '.join(map(repr, dataset.parts))}.")
-    return rows
-
-
 def read_file(path: Path) -> Rows:
     """Read a file by its suffix. A text file is one row with the column `text`.
 

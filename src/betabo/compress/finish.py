@@ -9,10 +9,10 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from betabo.compress.counting import Comparison, compare
+from betabo.compress.counting import SizeComparison, compare
 from betabo.compress.objective import CompressionObjective
 from betabo.compress.preparation import write_json
-from betabo.compress.problem import Evaluation
+from betabo.compress.problem import CompressionResult
 from betabo.compress.store import STRUCTURE_FILE, save_compressed
 
 SUMMARY_FILE = "summary.json"
@@ -20,7 +20,7 @@ _LATENCY_REPEATS = 30
 
 
 @dataclass(frozen=True)
-class Finished:
+class CompressionSummary:
     """A compressed model and what it was made from, compared.
 
     Attributes:
@@ -31,9 +31,9 @@ class Finished:
         device: Where the latency was measured.
     """
 
-    original: Evaluation
-    compressed: Evaluation
-    comparison: Comparison
+    original: CompressionResult
+    compressed: CompressionResult
+    comparison: SizeComparison
     test: tuple[dict[str, float], dict[str, float]] | None
     device: str
 
@@ -50,7 +50,7 @@ class Finished:
 
 def finish(
     objective: CompressionObjective, ratios: Mapping[str, float], seed: int, out: Path, about: Mapping[str, Any]
-) -> Finished:
+) -> CompressionSummary:
     """Compress with the ratios and the seed of a trial, as the trial did, and store the model.
 
     The model's files are put into `out` beside what is there; `compression.json` is the last of them, so that a
@@ -71,7 +71,7 @@ def finish(
     comparison = compare(
         problem.model, model, problem.plan, problem.task.example(problem.data), repeats=_LATENCY_REPEATS
     )
-    finished = Finished(problem.original, evaluation, comparison, test, str(problem.device))
+    finished = CompressionSummary(problem.original, evaluation, comparison, test, str(problem.device))
     (out / STRUCTURE_FILE).unlink(missing_ok=True)
     out.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(dir=out, prefix=".writing-") as hidden:

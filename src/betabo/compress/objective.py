@@ -12,9 +12,9 @@ from typing import Any
 import torch
 
 from betabo.compress.finetune import DivergedError, Training
-from betabo.compress.models import LoadedModel, load_model
 from betabo.compress.plan import GROUPS, Group
-from betabo.compress.problem import CompressionProblem, Evaluation
+from betabo.compress.pretrained import LoadedModel, load_model
+from betabo.compress.problem import CompressionProblem, CompressionResult
 from betabo.compress.pruning import Pruning
 from betabo.compress.tasks import Task, TaskData, task_by_name
 from betabo.space import Space
@@ -114,7 +114,7 @@ class CompressionObjective:
         if tuple(space.names) != problem.plan.coordinates:
             raise StudyError(
                 f"the study has {len(space.names)} coordinates beginning with {space.names[0]!r}, but the model has "
-                f"{problem.dimension} beginning with {problem.plan.coordinates[0]!r}; use another name of the study."
+                f"{problem.dims} beginning with {problem.plan.coordinates[0]!r}; use another name of the study."
             )
 
     def __call__(self, parameters: dict[str, Any], workspace: Workspace) -> float | tuple[float, float]:
@@ -173,7 +173,7 @@ class CompressionObjective:
             self._ready["problem"] = self.problem()
         return self._ready["problem"]
 
-    def _evaluate(self, ratios: Mapping[str, float]) -> Evaluation:
+    def _evaluate(self, ratios: Mapping[str, float]) -> CompressionResult:
         try:
             return self._problem().evaluate(dict(ratios), seed=self.seed)
         except (RuntimeError, MemoryError) as error:
@@ -194,7 +194,7 @@ def why_failed(error: BaseException) -> str | None:
     return None
 
 
-def _notes(evaluation: Evaluation) -> dict[str, float]:
+def _notes(evaluation: CompressionResult) -> dict[str, float]:
     """What is kept of an evaluation with its trial; metrics have `metric_` before their names."""
     kept = {name: getattr(evaluation, name) for name in ("size", "error", "parameters", "flops")}
     return {**kept, **{f"metric_{name}": value for name, value in evaluation.metrics.items() if math.isfinite(value)}}

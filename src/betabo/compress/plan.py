@@ -57,7 +57,7 @@ class LayerInfo:
         return self.outputs * self.inputs + self.bias * self.outputs
 
     def weights(self, ratio: float, keep: float) -> int:
-        """Parameters of the weight after compression, the bias excluded; also its multiplications a vector."""
+        """Parameters of the weight after compression, the bias excluded."""
         return min(self.outputs * self.inputs, self._compact(ratio, keep))
 
     def stays(self, ratio: float, keep: float) -> bool:
@@ -100,7 +100,7 @@ class CompressionPlan:
 
     Example:
         >>> plan = CompressionPlan.of(model)  # doctest: +SKIP
-        >>> plan.dimension  # doctest: +SKIP
+        >>> plan.dims  # doctest: +SKIP
         72
     """
 
@@ -169,7 +169,7 @@ class CompressionPlan:
         return tuple(dict.fromkeys(layer.group for layer in self.layers))
 
     @property
-    def dimension(self) -> int:
+    def dims(self) -> int:
         """Number of coordinates."""
         return len(self.coordinates)
 
@@ -197,9 +197,9 @@ class CompressionPlan:
         else:
             values = np.asarray(x, dtype=float)
             if values.ndim == 0:
-                values = np.full(self.dimension, float(values))
-            if values.shape != (self.dimension,):
-                raise ValueError(f"there are {values.size} ratios, expected {self.dimension}, one for each coordinate.")
+                values = np.full(self.dims, float(values))
+            if values.shape != (self.dims,):
+                raise ValueError(f"there are {values.size} ratios, expected {self.dims}, one for each coordinate.")
             by_group = dict(zip(self.coordinates, values.tolist(), strict=True))
             found = {layer.name: by_group[layer.group] for layer in self.layers}
         for name, ratio in found.items():
@@ -211,17 +211,6 @@ class CompressionPlan:
         """Parameters of the layers after compression, biases included, if each keeps the share `keep` of its rows."""
         ratios = self.ratios(x)
         return sum(layer.weights(ratios[layer.name], keep) + layer.bias * layer.outputs for layer in self.layers)
-
-    def flops(self, x: Ratios, keep: float, tokens: Mapping[str, int]) -> int:
-        """Floating-point operations of the layers after compression, two for each multiplication.
-
-        Args:
-            x: The ratios.
-            keep: Share of the rows that is kept.
-            tokens: How many vectors go through each layer, by its name.
-        """
-        ratios = self.ratios(x)
-        return sum(2 * tokens[layer.name] * layer.weights(ratios[layer.name], keep) for layer in self.layers)
 
 
 def _blocks(model: nn.Module) -> list[str]:

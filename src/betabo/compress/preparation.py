@@ -21,7 +21,7 @@ from torch import nn
 from betabo.compress.finetune import finetune
 from betabo.compress.objective import CompressionObjective, free_memory, why_failed
 from betabo.compress.plan import CompressionPlan
-from betabo.compress.problem import Evaluation
+from betabo.compress.problem import CompressionResult
 from betabo.compress.store import PROCESSOR_FILES
 from betabo.compress.tasks import Task
 from betabo.files import whole_folder, write_text
@@ -50,7 +50,7 @@ class Prepared:
 
     objective: CompressionObjective
     plan: CompressionPlan
-    original: Evaluation
+    original: CompressionResult
     dense_steps: int
     examples: dict[str, int]
 
@@ -99,7 +99,7 @@ def prepare(
     prepared = Prepared(
         objective,
         problem.plan,
-        Evaluation(**judged["original"]),
+        CompressionResult(**judged["original"]),
         0 if trained is None else trained["steps"],
         {name: len(split) for name, split in problem.data.splits.items()},
     )

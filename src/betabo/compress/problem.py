@@ -19,7 +19,7 @@ from betabo.compress.finetune import Training, evaluate, finetune
 from betabo.compress.layers import Factors, LoSparseLinear, weight_of
 from betabo.compress.plan import CompressionPlan, Group, Ratios
 from betabo.compress.pruning import Pruning
-from betabo.compress.store import mark_compressed
+from betabo.compress.store import as_compressed
 from betabo.compress.structure import Structure
 from betabo.space import Float, Space
 
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class Evaluation:
+class CompressionResult:
     """What came of one compression.
 
     Attributes:
@@ -112,14 +112,14 @@ class CompressionProblem:
         self._validation = data.validation.to(self.device)
 
     @property
-    def dimension(self) -> int:
+    def dims(self) -> int:
         """Number of coordinates."""
-        return self.plan.dimension
+        return self.plan.dims
 
     @property
     def bounds(self) -> list[tuple[float, float]]:
         """Lowest and highest ratio of each coordinate, for `betabo.minimize`."""
-        return [(self._low, self._high)] * self.dimension
+        return [(self._low, self._high)] * self.dims
 
     @property
     def space(self) -> Space:
@@ -127,7 +127,7 @@ class CompressionProblem:
         return Space({name: Float(self._low, self._high) for name in self.plan.coordinates})
 
     @cached_property
-    def original(self) -> Evaluation:
+    def original(self) -> CompressionResult:
         """The model as it came: size one, its own error, no training."""
         start = time.perf_counter()
         metrics = self.judge(self.model, self._validation)
@@ -137,7 +137,7 @@ class CompressionProblem:
         """The objective at a vector of ratios."""
         return self.evaluate(np.asarray(x, dtype=float).tolist()).objective
 
-    def evaluate(self, ratios: Ratios, seed: int | None = None) -> Evaluation:
+    def evaluate(self, ratios: Ratios, seed: int | None = None) -> CompressionResult:
         """Compress, train and judge.
 
         Args:
@@ -149,7 +149,7 @@ class CompressionProblem:
         """
         return self.compress(ratios, seed)[1]
 
-    def compress(self, ratios: Ratios, seed: int | None = None) -> tuple[nn.Module, Evaluation]:
+    def compress(self, ratios: Ratios, seed: int | None = None) -> tuple[nn.Module, CompressionResult]:
         """As `evaluate`, and also the model: materialised, with `save_pretrained`."""
         start = time.perf_counter()
         chosen = self.plan.ratios(ratios)
@@ -177,7 +177,7 @@ class CompressionProblem:
         evaluation = self._evaluation(
             structure.parameters / self.plan.parameters, others + structure.parameters, flops, metrics, start
         )
-        return mark_compressed(model, structure), evaluation
+        return as_compressed(model, structure), evaluation
 
     def judge(self, model: nn.Module, split: Split | None = None) -> dict[str, float]:
         """The metrics of a model on a split, by default on the test examples.
@@ -192,9 +192,9 @@ class CompressionProblem:
 
     def _evaluation(
         self, size: float, parameters: int, flops: int, metrics: dict[str, float], start: float
-    ) -> Evaluation:
+    ) -> CompressionResult:
         error = 1 - metrics[self.task.metric]
-        return Evaluation(
+        return CompressionResult(
             objective=self.weight * size + error,
             size=size,
             error=error,

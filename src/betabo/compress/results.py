@@ -74,7 +74,7 @@ class Experiment:
     facts: dict[str, Any]
 
     @property
-    def dimension(self) -> int:
+    def dims(self) -> int:
         """Number of coordinates."""
         return len(self.coordinates)
 
@@ -216,9 +216,9 @@ def _read_table(path: Path, columns: tuple[str, ...]) -> DataFrame:
 
 def _check_points(rows: DataFrame, experiment: Experiment) -> None:
     lengths = rows["x"].map(len)
-    if (lengths != experiment.dimension).any():
-        wrong = lengths[lengths != experiment.dimension].iloc[0]
-        raise ValueError(f"{experiment.name} has a point of {wrong} ratios, expected {experiment.dimension}.")
+    if (lengths != experiment.dims).any():
+        wrong = lengths[lengths != experiment.dims].iloc[0]
+        raise ValueError(f"{experiment.name} has a point of {wrong} ratios, expected {experiment.dims}.")
     points = ratios_of(rows)
     low, high = experiment.bounds
     outside = ~((points >= low - _ROUNDING) & (points <= high + _ROUNDING))

@@ -18,7 +18,7 @@ import torch
 from torch.quasirandom import SobolEngine
 
 from betabo.compress.finetune import DivergedError
-from betabo.compress.problem import CompressionProblem, Evaluation, uniform_levels
+from betabo.compress.problem import CompressionProblem, CompressionResult, uniform_levels
 from betabo.files import write_bytes
 from betabo.optimizer import Config, Optimizer
 
@@ -59,7 +59,7 @@ def run_search(
     *,
     trials: int = 35,
     starting_points: int = 5,
-    progress: Callable[[int, Evaluation | None], None] | None = None,
+    progress: Callable[[int, CompressionResult | None], None] | None = None,
 ) -> list[dict[str, Any]]:
     """Run a search to its end, or the rest of it.
 
@@ -115,7 +115,7 @@ def read_search(path: Path) -> list[dict[str, Any]]:
 
 def starting_points(problem: CompressionProblem, count: int, seed: int) -> np.ndarray[Any, np.dtype[np.float64]]:
     """Scrambled Sobol points in the bounds of a problem, count x d, the same for all methods."""
-    unit = SobolEngine(problem.dimension, scramble=True, seed=seed).draw(count, dtype=torch.float64).numpy()
+    unit = SobolEngine(problem.dims, scramble=True, seed=seed).draw(count, dtype=torch.float64).numpy()
     scaled: np.ndarray[Any, np.dtype[np.float64]] = _scale(problem, unit)
     return scaled
 
@@ -132,7 +132,7 @@ class _Points:
         if search.method == UNIFORM:
             self._fixed: Iterator[Any] = iter(_diagonal(problem, trials)[len(known) :])
         elif search.method == RANDOM:
-            drawn = _scale(problem, np.random.default_rng(search.seed).random((trials, problem.dimension)))
+            drawn = _scale(problem, np.random.default_rng(search.seed).random((trials, problem.dims)))
             self._fixed = iter(np.concatenate([start, drawn[len(start) :]])[len(known) :])
         else:
             config = Config(kernel=search.method, acquisition=search.acquisition, starting_points=len(start))
@@ -152,7 +152,7 @@ class _Points:
 
 def _diagonal(problem: CompressionProblem, count: int) -> Any:
     """Points with the same ratio in all coordinates, count x d."""
-    return np.array(uniform_levels(count, problem.bounds[0]))[:, None].repeat(problem.dimension, axis=1)
+    return np.array(uniform_levels(count, problem.bounds[0]))[:, None].repeat(problem.dims, axis=1)
 
 
 def _scale(problem: CompressionProblem, unit: Any) -> Any:

@@ -99,19 +99,20 @@ def _subclass(original: Any) -> type[nn.Module]:
     return type(original.__name__, (CompressedModel, original), names)
 
 
-def mark_compressed(model: Model, structure: Structure) -> Model:
-    """Make a model whose layers are in their final form a `CompressedModel`, in place.
+def as_compressed(model: Model, structure: Structure) -> Model:
+    """The `CompressedModel` of a model whose layers are in their final form.
 
     Args:
-        model: The model; it stays an instance of its class.
+        model: The model. It stays as it is, but shares its layers and weights with what is returned.
         structure: The form of its layers, see `Structure.of`.
 
     Returns:
-        The same model.
+        An instance of the model's class that is a `CompressedModel` too.
     """
-    model.__class__ = cast(type[Model], compressed_class(type(model)))
-    cast(CompressedModel, model).compression = structure
-    return model
+    made = _empty(_original(type(model)))
+    made.__dict__.update(model.__dict__)
+    made.compression = structure  # type: ignore[assignment]
+    return cast(Model, made)
 
 
 def save_compressed(
@@ -177,7 +178,7 @@ def load_compressed(folder: str | os.PathLike[str], model: nn.Module | None = No
         _assign(made, weights, about["tied"])
     except ValueError as error:
         raise ValueError(f"{path / WEIGHTS_FILE} does not fit: {error}") from None
-    return mark_compressed(made, structure).eval()
+    return as_compressed(made, structure).eval()
 
 
 def _original(kind: type[nn.Module]) -> type[nn.Module]:

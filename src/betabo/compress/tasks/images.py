@@ -13,7 +13,7 @@ import torch
 from torch import Tensor, nn
 
 from betabo.compress.data import DataError, Rows
-from betabo.compress.models import load_image_format
+from betabo.compress.pretrained import load_image_format
 from betabo.compress.tasks.labels import class_names, class_numbers, classification_metrics
 from betabo.compress.tasks.split import Split
 from betabo.compress.tasks.task import Batch, Kind, SplitRule, Task

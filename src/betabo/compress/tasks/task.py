@@ -90,7 +90,7 @@ class Task(ABC):
             model: Folder of the model, or its name on the hub.
 
         Raises:
-            betabo.compress.models.ModelError: There is no such model.
+            betabo.compress.pretrained.ModelError: There is no such model.
         """
 
     @abstractmethod

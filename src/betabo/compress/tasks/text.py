@@ -8,7 +8,7 @@ from typing import Any
 
 from torch import Tensor
 
-from betabo.compress.models import load_tokenizer, longest_input
+from betabo.compress.pretrained import load_tokenizer, longest_input
 from betabo.compress.tasks.task import Batch
 
 _INPUTS = ("input_ids", "attention_mask", "token_type_ids")

@@ -125,7 +125,7 @@ def _draw_ratios(context: Context, stored: StoredSearches, main: DataFrame, ends
         steps, best = main[main["experiment"] == name], models[models["experiment"] == name]
         estimates = densities(steps, best, experiment, MODELS, ITERATIONS)
         seeds = _span(estimates["seeds"])
-        title = f"{experiment.title}: ratios of {experiment.dimension} coordinates, {seeds} seeds together"
+        title = f"{experiment.title}: ratios of {experiment.dims} coordinates, {seeds} seeds together"
         context.save_figure(f"densities-{name}", draw_ratio_densities(estimates, title))
         layers = best_layers(best, experiment, MODELS)
         title = f"{experiment.title}: ratio of each layer in hundredths, best seed"

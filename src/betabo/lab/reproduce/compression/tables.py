@@ -153,7 +153,7 @@ def results(stored: StoredSearches, summary: DataFrame) -> str:
     for name, experiment in stored.experiments.items():
         here = summary[summary["experiment"] == name]
         if len(here):
-            parts += [f"**{experiment.title}**, {experiment.dimension} coordinates\n", _means(here, experiment.metric)]
+            parts += [f"**{experiment.title}**, {experiment.dims} coordinates\n", _means(here, experiment.metric)]
     return "\n".join(parts)
 
 
@@ -189,7 +189,7 @@ def show(value: float, error: float = float("nan"), digits: int = 3) -> str:
 
 
 def _facts(experiment: Experiment) -> str:
-    parts = [f"{experiment.dimension} coordinates"]
+    parts = [f"{experiment.dims} coordinates"]
     for key, value in experiment.facts.items():
         values = value if isinstance(value, dict) else {"": value}
         if key != "command" and values and all(isinstance(v, str | int | float) for v in values.values()):

@@ -10,7 +10,7 @@ import pytest
 import torch
 
 from betabo.compress.data import Rows
-from betabo.compress.models import ModelError, load_image_format, load_model, load_tokenizer, longest_input
+from betabo.compress.pretrained import ModelError, load_image_format, load_model, load_tokenizer, longest_input
 from betabo.compress.tasks import (
     ImageClassification,
     QuestionAnswering,
@@ -224,3 +224,57 @@ def test_deberta_gives_what_transformers_does(tmp_path: Path, tiny_deberta: Any)
     model.train()
     model(batch).logits.sum().backward()
     assert all(parameter.grad is not None for parameter in model.parameters())
+
+
+@pytest.fixture
+def foreign(tmp_path: Path, bert_folder: Path) -> tuple[Path, Path]:
+    """A model whose files ask for code beside them to be run, and the file that would appear if it were."""
+    trace = tmp_path / "was-run"
+    program = f"open({str(trace)!r}, 'w').close()\n"
+    for name in ("configuration_evil", "modeling_evil", "tokenization_evil"):
+        (bert_folder / f"{name}.py").write_text(program)
+    return bert_folder, trace
+
+
+def edit_json(path: Path, **changes: Any) -> None:
+    path.write_text(json.dumps({**json.loads(path.read_text()), **changes}))
+
+
+def no_questions(*_: Any) -> str:
+    raise AssertionError("a question was asked on stdin")
+
+
+def test_code_of_a_model_of_an_unknown_type_is_never_run(
+    foreign: tuple[Path, Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder, trace = foreign
+    monkeypatch.setattr("builtins.input", no_questions)
+    auto = {"AutoConfig": "configuration_evil.Config", "AutoModelForSequenceClassification": "modeling_evil.Model"}
+    edit_json(folder / "config.json", model_type="evil", auto_map=auto)
+    for load in (lambda: load_model(folder, TextClassification()), lambda: longest_input(folder)):
+        with pytest.raises(ModelError, match=r"wants to run code of its own, which betabo never does") as caught:
+            load()
+        assert "\n" not in str(caught.value)
+    assert not trace.exists()
+
+
+def test_code_beside_a_model_of_a_known_type_is_not_run(
+    foreign: tuple[Path, Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder, trace = foreign
+    monkeypatch.setattr("builtins.input", no_questions)
+    edit_json(folder / "config.json", auto_map={"AutoModelForSequenceClassification": "modeling_evil.Model"})
+    assert not load_model(folder, TextClassification(), labelled("no", "yes")).head_is_new
+    assert not trace.exists()
+
+
+def test_a_tokenizer_that_is_code_is_refused(foreign: tuple[Path, Path], monkeypatch: pytest.MonkeyPatch) -> None:
+    folder, trace = foreign
+    monkeypatch.setattr("builtins.input", no_questions)
+    settings = {"tokenizer_class": "Evil", "auto_map": {"AutoTokenizer": ["tokenization_evil.Evil", None]}}
+    edit_json(folder / "config.json", model_type="evil", auto_map={"AutoConfig": "configuration_evil.Config"})
+    edit_json(folder / "tokenizer_config.json", **settings)
+    with pytest.raises(ModelError, match="betabo never does") as caught:
+        load_tokenizer(folder)
+    assert "\n" not in str(caught.value)
+    assert not trace.exists()

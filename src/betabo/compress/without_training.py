@@ -9,7 +9,7 @@ from torch import nn
 
 from betabo.compress.layers import LoSparseLinear, rows_of
 from betabo.compress.plan import CompressionPlan, Group, Ratios
-from betabo.compress.store import CompressedModel, mark_compressed
+from betabo.compress.store import CompressedModel, as_compressed
 from betabo.compress.structure import Structure
 
 Model = TypeVar("Model", bound=nn.Module)
@@ -58,4 +58,4 @@ def compress_model(
         parts = LoSparseLinear.from_linear(module, ratios[layer.name])
         parts.keep_largest(rows_of(keep, layer.outputs))
         made.set_submodule(layer.name, parts.materialise().train(module.training))
-    return mark_compressed(made, Structure.of(made, plan, ratios, keep))
+    return as_compressed(made, Structure.of(made, plan, ratios, keep))

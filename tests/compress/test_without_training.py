@@ -10,8 +10,8 @@ import torch
 from torch import Tensor, nn
 
 from betabo.compress.layers import CompactLinear
-from betabo.compress.model import compress_model
 from betabo.compress.plan import CompressionPlan
+from betabo.compress.without_training import compress_model
 
 ARCHITECTURES = ["tiny_vit", "tiny_bert", "tiny_gpt2", "tiny_deberta"]
 
@@ -90,7 +90,7 @@ def test_ratio_of_one_changes_nothing(architecture: str, request: pytest.Fixture
 def test_size_is_what_the_plan_says(architecture: str, group: Any, request: pytest.FixtureRequest) -> None:
     model = request.getfixturevalue(architecture)
     plan = CompressionPlan.of(model, group)
-    ratios = np.linspace(0.05, 0.95, plan.dimension)
+    ratios = np.linspace(0.05, 0.95, plan.dims)
     small = compress_model(model, ratios, keep=0.2, group=group)
     saved = sum(p.numel() for p in model.parameters()) - sum(p.numel() for p in small.parameters())
     assert saved == plan.parameters - plan.size(ratios, 0.2)

@@ -1,4 +1,4 @@
-"""Loading models: a folder or a name on the hub, weights as safetensors only."""
+"""Loading pretrained models: a folder or a name on the hub, weights as safetensors only, no code of a model's own."""
 
 from __future__ import annotations
 
@@ -94,10 +94,12 @@ def load_model(source: str | Path, task: Task, data: TaskData | None = None, *, 
                 config=config,
                 dtype=torch.float32,
                 use_safetensors=True,
+                trust_remote_code=False,
                 ignore_mismatched_sizes=True,
                 output_loading_info=True,
             )
         except ValueError as error:
+            _refuse_code(source, error)
             raise ModelError(
                 f"the model {str(source)!r} ({config.model_type}) cannot do {task.kind}: {error}"
             ) from error
@@ -122,10 +124,11 @@ def load_tokenizer(source: str | Path) -> Any:
     place = _place(source)
     with _quiet():
         try:
-            tokenizer = transformers.AutoTokenizer.from_pretrained(place)
+            tokenizer = transformers.AutoTokenizer.from_pretrained(place, trust_remote_code=False)
         except (OSError, ValueError, KeyError, ImportError) as error:
             if isinstance(error, OSError) and not Path(place).is_dir():
                 raise _unreachable(source, error) from error
+            _refuse_code(source, error)
             raise ModelError(
                 f"the model {str(source)!r} has no tokenizer that can be loaded: {_line(error)}"
             ) from error
@@ -171,10 +174,11 @@ def _config(source: str | Path) -> Any:
     place = _place(source)
     with _quiet():
         try:
-            return transformers.AutoConfig.from_pretrained(place)
+            return transformers.AutoConfig.from_pretrained(place, trust_remote_code=False)
         except OSError as error:
             raise _unreachable(source, error) from error
         except (ValueError, KeyError) as error:
+            _refuse_code(source, error)
             raise ModelError(f"the model {str(source)!r} has no known architecture: {_line(error)}") from error
 
 
@@ -260,6 +264,15 @@ def _unreachable(source: str | Path, error: Exception) -> ModelError:
         f"the model {str(source)!r} is no folder here and did not come from the hub: no network, no such name, "
         f"or no safetensors ({_line(error)}). Give the folder of a model instead."
     )
+
+
+def _refuse_code(source: str | Path, error: Exception) -> None:
+    """Say so where Transformers would have to run a model's own code, which it is never allowed to."""
+    if "trust_remote_code" in str(error):
+        raise ModelError(
+            f"the model {str(source)!r} wants to run code of its own, which betabo never does: "
+            "expected an architecture that Transformers has itself."
+        ) from error
 
 
 def _line(error: Exception) -> str:
