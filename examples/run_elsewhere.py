@@ -24,11 +24,16 @@ from multiprocessing import get_context
 from multiprocessing.pool import AsyncResult
 from pathlib import Path
 
+from betabo.files import write_bytes
 from betabo.lab.bench.executor import WORKER_ENVIRONMENT
 from betabo.lab.bench.run import Record, Run, perform
-from betabo.lab.bench.storage import encode, write_whole
-from betabo.lab.reproduce.campaigns import CAMPAIGNS, expected_seconds
+from betabo.lab.bench.storage import encode
+from betabo.lab.reproduce import REPRODUCTIONS, Searches
+from betabo.lab.reproduce.campaigns import expected_seconds
 from betabo.lab.reproduce.entry import SCALES
+
+SEARCHED = {name: entry for name, entry in REPRODUCTIONS.items() if isinstance(entry, Searches)}
+"""The reproductions that are drawn from searches."""
 
 SAFETY = 1.15
 """A run may take this many times longer than expected."""
@@ -46,7 +51,7 @@ class Running:
 def main() -> None:
     """Read the command line and do what it says."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("name", nargs="?", choices=list(CAMPAIGNS), help="which reproduction")
+    parser.add_argument("name", nargs="?", choices=list(SEARCHED), help="which reproduction")
     parser.add_argument("--scale", choices=SCALES, default="paper")
     parser.add_argument("--out", type=Path, help="folder of the runs as JSON")
     parser.add_argument("--workers", type=int, default=os.cpu_count() or 1)
@@ -57,7 +62,7 @@ def main() -> None:
         print(f"{collect(*arguments.collect)} runs collected")
     elif arguments.name and arguments.out and arguments.workers > 0:
         deadline = time.monotonic() + arguments.seconds
-        runs = [run for campaign in CAMPAIGNS[arguments.name](arguments.scale) for run in campaign.runs()]
+        runs = [run for campaign in SEARCHED[arguments.name].campaigns(arguments.scale) for run in campaign.runs()]
         carry_out(runs, arguments.out, arguments.workers, deadline)
     else:
         parser.error("give a name, --out and at least one worker; or --collect DIR RUNS")
@@ -102,7 +107,7 @@ def carry_out_one(run: Run, out: Path) -> str:
         record = perform(run)
     except Exception:
         return traceback.format_exc()
-    write_whole(file_of(run, out), gzip.compress(json.dumps(asdict(record)).encode(), mtime=0))
+    write_bytes(file_of(run, out), gzip.compress(json.dumps(asdict(record)).encode(), mtime=0), parents=True)
     return ""
 
 
@@ -112,7 +117,7 @@ def collect(folder: Path, runs: Path) -> int:
     for path in sorted(folder.glob("*/*/*.json.gz")):
         target = runs / path.relative_to(folder).with_name(path.name.replace(".json.gz", ".parquet"))
         if not target.exists():
-            write_whole(target, encode(Record(**json.loads(gzip.decompress(path.read_bytes())))))
+            write_bytes(target, encode(Record(**json.loads(gzip.decompress(path.read_bytes())))), parents=True)
             count += 1
     return count
 

@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from textwrap import fill
 from typing import TYPE_CHECKING
 
-from betabo.lab.plots.curves import ACQUISITION_NAMES
-from betabo.lab.plots.method_looks import METHODS, method_colour, method_name
+from betabo.lab.plots.curves import draw_mean
+from betabo.lab.plots.names import ACQUISITION_NAMES, METHODS, method_colour, method_name
 from betabo.lab.plots.style import new_figure, style
 
 if TYPE_CHECKING:
@@ -36,8 +36,8 @@ def draw_objectives(curves: DataFrame, levels: Mapping[str, float], titles: Mapp
         for panel, (experiment, title) in zip(panels, titles.items(), strict=False):
             _draw_methods(panel, curves[curves["experiment"] == experiment])
             if experiment in levels:
-                look = {"color": method_colour("uniform"), "linestyle": (0, (2, 2)), "zorder": 1.5}
-                panel.axhline(levels[experiment], label=method_name("uniform"), **look)
+                colour, name = method_colour("uniform"), method_name("uniform")
+                panel.axhline(levels[experiment], color=colour, linestyle=(0, (2, 2)), zorder=1.5, label=name)
             panel.set_title(fill(title, _TITLE))
             panel.locator_params(axis="x", integer=True)
         for panel in panels[len(titles) :]:
@@ -84,9 +84,9 @@ def _draw_methods(axes: Axes, curves: DataFrame) -> None:
         part = curves[curves["method"] == method].sort_values("iteration")
         if part.empty:
             continue
-        colour, mean, error = method_colour(method), part["mean"], part["standard_error"].fillna(0)
         if method == "random":
-            axes.plot(part["iteration"], mean, color=colour, linestyle="--", label=method_name(method))
-            continue
-        axes.plot(part["iteration"], mean, color=colour, label=method_name(method))
-        axes.fill_between(part["iteration"], mean - error, mean + error, color=colour, alpha=0.18, linewidth=0)
+            axes.plot(
+                part["iteration"], part["mean"], color=method_colour(method), linestyle="--", label=method_name(method)
+            )
+        else:
+            draw_mean(axes, part, method_colour(method), method_name(method))

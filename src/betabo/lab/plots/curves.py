@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from betabo.lab.plots.kernel_looks import kernel_colour, kernel_name
 from betabo.lab.plots.log_axis import make_logarithmic
+from betabo.lab.plots.names import ACQUISITION_NAMES, PLACEMENT_NAMES, kernel_colour, kernel_name
 from betabo.lab.plots.style import BLUE, ORANGE, PURPLE, new_figure, style
 
 if TYPE_CHECKING:
@@ -13,20 +13,9 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
     from pandas import DataFrame
 
-ACQUISITION_NAMES = {
-    "ucb": "UCB",
-    "pi": "PI",
-    "ei": "EI",
-    "corrected_pi": "corrected PI",
-    "corrected_ei": "corrected EI",
-}
-"""What figures call the acquisition functions."""
-
-_PLACEMENT_NAMES = {"centre": "usual box", "face": "optimum near a face", "vertex": "optimum near a vertex"}
-
 
 def draw_convergence_and_distance(best: DataFrame, distance: DataFrame) -> Figure:
-    """Best value above, distance to the boundary below, a column a dimension.
+    """Best value above, distance to the boundary below, a column a number of dimensions.
 
     Args:
         best: Columns `dim`, `kernel`, `iteration`, `mean`, `standard_error`: lowest value so far.
@@ -36,11 +25,11 @@ def draw_convergence_and_distance(best: DataFrame, distance: DataFrame) -> Figur
     with style():
         figure = new_figure(4.6 * len(dims) + 0.4, 5.8)
         panels = figure.subplots(2, len(dims), squeeze=False, sharex="col", sharey="row")
-        for column, dim in enumerate(dims):
+        for column, d in enumerate(dims):
             above, below = panels[:, column]
-            _bands(above, best[best["dim"] == dim])
-            _bands(below, distance[distance["dim"] == dim])
-            above.set_title(f"$d$ = {dim}")
+            _draw_kernels(above, best[best["dim"] == d])
+            _draw_kernels(below, distance[distance["dim"] == d])
+            above.set_title(f"$d$ = {d}")
             below.set_xlabel("iteration")
             below.locator_params(axis="x", integer=True)
         make_logarithmic(panels[0, 0], "y")
@@ -63,14 +52,14 @@ def draw_bandwidths(paths: DataFrame, medians: DataFrame) -> Figure:
         ("beta", ("h1", "h2"), "Boundary weight learned", "bandwidth"),
         ("beta", ("boundary weight",), "The learned boundary weight", "boundary weight"),
     ]
-    looks = {"h1": (BLUE, "$h_1$"), "h2": (ORANGE, "$h_2$"), "boundary weight": (PURPLE, "")}
+    colours = {"h1": (BLUE, "$h_1$"), "h2": (ORANGE, "$h_2$"), "boundary weight": (PURPLE, "")}
     with style():
         figure = new_figure(10.4, 3.7)
         axes = figure.subplots(1, len(panels))
         axes[1].sharey(axes[0])
         for panel, (kernel, columns, title, label) in zip(axes, panels, strict=True):
             for column in columns:
-                colour, name = looks[column]
+                colour, name = colours[column]
                 for _, path in paths[paths["kernel"] == kernel].groupby("seed"):
                     panel.plot(path["iteration"], path[column], color=colour, linewidth=0.6, alpha=0.35)
                 middle = medians[medians["kernel"] == kernel]
@@ -99,10 +88,10 @@ def draw_acquisitions(curves: DataFrame) -> Figure:
             for column, acquisition in enumerate(acquisitions):
                 panel = panels[row, column]
                 chosen = (curves["placement"] == placement) & (curves["acquisition"] == acquisition)
-                _bands(panel, curves[chosen])
+                _draw_kernels(panel, curves[chosen])
                 if row == 0:
                     panel.set_title(ACQUISITION_NAMES[acquisition])
-            panels[row, 0].set_ylabel(_PLACEMENT_NAMES[placement])
+            panels[row, 0].set_ylabel(PLACEMENT_NAMES[placement])
         panels[0, 0].locator_params(axis="x", integer=True)
         figure.supxlabel("iteration", fontsize=10)
         figure.supylabel("share of the starting regret that is left", fontsize=10)
@@ -110,10 +99,21 @@ def draw_acquisitions(curves: DataFrame) -> Figure:
     return figure
 
 
-def _bands(axes: Axes, curves: DataFrame) -> None:
-    """The mean of each kernel with a band of one standard error."""
+def draw_mean(axes: Axes, curve: DataFrame, colour: str, name: str) -> None:
+    """A mean by iteration with a band of one standard error.
+
+    Args:
+        axes: Where to draw.
+        curve: Columns `iteration`, `mean`, `standard_error`, NaN for a single run.
+        colour: Its colour.
+        name: Its name in the legend.
+    """
+    mean, error = curve["mean"], curve["standard_error"].fillna(0)
+    axes.plot(curve["iteration"], mean, color=colour, label=name)
+    axes.fill_between(curve["iteration"], mean - error, mean + error, color=colour, alpha=0.18, linewidth=0)
+
+
+def _draw_kernels(axes: Axes, curves: DataFrame) -> None:
+    """The mean of each kernel."""
     for kernel, part in curves.groupby("kernel", sort=False, observed=True):
-        colour = kernel_colour(str(kernel))
-        mean, error = part["mean"], part["standard_error"].fillna(0)
-        axes.plot(part["iteration"], mean, color=colour, label=kernel_name(str(kernel)))
-        axes.fill_between(part["iteration"], mean - error, mean + error, color=colour, alpha=0.18, linewidth=0)
+        draw_mean(axes, part, kernel_colour(str(kernel)), kernel_name(str(kernel)))

@@ -4,16 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from betabo.lab.plots.kernel_looks import kernel_colour, kernel_name
 from betabo.lab.plots.log_axis import make_logarithmic
+from betabo.lab.plots.names import PLACEMENT_NAMES, kernel_colour, kernel_name
 from betabo.lab.plots.style import GREY, new_figure, style
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
     from pandas import DataFrame
-
-_TITLES = {"centre": "the usual box", "face": "optimum near a face", "vertex": "optimum near a vertex"}
 
 
 def draw_placements(cells: DataFrame) -> Figure:
@@ -36,7 +34,7 @@ def draw_placements(cells: DataFrame) -> Figure:
                 if row == 0:
                     panel.set_title(function.capitalize())
             panels[row, -1].text(
-                1.04, 0.5, _TITLES[placement], rotation=-90, va="center", transform=panels[row, -1].transAxes
+                1.04, 0.5, PLACEMENT_NAMES[placement], rotation=-90, va="center", transform=panels[row, -1].transAxes
             )
         for column, function in enumerate(functions):
             if cells.loc[cells["function"] == function, ["mean", "printed"]].min().min() > 0:

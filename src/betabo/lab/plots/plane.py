@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from betabo.lab.plots.kernel_looks import kernel_colour, kernel_name
+from betabo.lab.plots.names import kernel_colour, kernel_name
 from betabo.lab.plots.style import BLACK, SURFACE, VERMILION, new_figure, style
 
 if TYPE_CHECKING:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from textwrap import fill
 from typing import TYPE_CHECKING, Any
 
-from betabo.lab.plots.method_looks import METHODS, method_name
+from betabo.lab.plots.names import METHODS, method_name
 from betabo.lab.plots.style import BLACK, SURFACE, new_figure, shades, style
 
 if TYPE_CHECKING:

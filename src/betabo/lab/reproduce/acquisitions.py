@@ -15,24 +15,14 @@ import pandas as pd
 from pandas import DataFrame
 
 from betabo.lab.bench.results import read_results
-from betabo.lab.plots.curves import ACQUISITION_NAMES, draw_acquisitions
-from betabo.lab.plots.kernel_looks import kernel_name
-from betabo.lab.reproduce.campaigns import ACQUISITIONS, carry_out, estimate_campaigns
-from betabo.lab.reproduce.entry import Claim, Context, Scale, Summary
+from betabo.lab.plots.curves import draw_acquisitions
+from betabo.lab.plots.names import ACQUISITION_NAMES, acquisition_names, kernel_name
+from betabo.lab.reproduce.campaigns import ACQUISITIONS
+from betabo.lab.reproduce.entry import Claim, Context, Summary
 from betabo.lab.reproduce.files import markdown_table
 
 KERNELS = ("matern", "beta-paper")
 PLACED = ("centre", "vertex")
-
-
-def estimate(scale: Scale) -> float:
-    """Seconds on two cores."""
-    return estimate_campaigns("acquisitions", scale)
-
-
-def run(context: Context) -> Summary:
-    """Do the missing runs, draw, and compare."""
-    return carry_out(context, "acquisitions", summarize)
 
 
 def summarize(context: Context, folder: Path) -> Summary:
@@ -109,17 +99,19 @@ def compare(left: pd.Series) -> tuple[Claim, ...]:
         Claim(
             "Beta does better than Matern with each of the five acquisition functions",
             tuple(a in ahead[p] for p in complete for a in ACQUISITIONS),
-            "; ".join(f"{p}: with {len(ahead[p])} of {len(ACQUISITIONS)} ({_names(ahead[p])})" for p in complete),
+            "; ".join(
+                f"{p}: with {len(ahead[p])} of {len(ACQUISITIONS)} ({acquisition_names(ahead[p])})" for p in complete
+            ),
         ),
         Claim(
             "Matern goes best with UCB and corrected EI",
             tuple(a in leaders[p, "matern"][:2] for p in complete for a in ("ucb", "corrected_ei")),
-            "best two: " + "; ".join(f"{p}: {_names(leaders[p, 'matern'][:2])}" for p in complete),
+            "best two: " + "; ".join(f"{p}: {acquisition_names(leaders[p, 'matern'][:2])}" for p in complete),
         ),
         Claim(
             "Beta goes best with UCB",
             tuple(leaders[p, "beta-paper"][0] == "ucb" for p in complete),
-            "in order: " + "; ".join(f"{p}: {_names(leaders[p, 'beta-paper'])}" for p in complete),
+            "in order: " + "; ".join(f"{p}: {acquisition_names(leaders[p, 'beta-paper'])}" for p in complete),
         ),
     )
 
@@ -147,7 +139,3 @@ def markdown(final: DataFrame, ranks: pd.Series) -> str:
 def _cells(row: pd.Series, rank: float | None) -> tuple[str, str]:
     error = "" if pd.isna(row["standard_error"]) else f" ± {row['standard_error']:.3f}"
     return f"{row['mean']:.3f}{error}; {int(row['runs'])}", "-" if rank is None else f"{rank:.1f}"
-
-
-def _names(acquisitions: list[str]) -> str:
-    return ", ".join(ACQUISITION_NAMES[name] for name in acquisitions) or "none"

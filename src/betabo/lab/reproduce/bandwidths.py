@@ -15,24 +15,13 @@ from pandas import DataFrame
 
 from betabo.lab.bench.results import read_results
 from betabo.lab.plots.curves import draw_bandwidths
-from betabo.lab.plots.kernel_looks import kernel_name
-from betabo.lab.reproduce.campaigns import carry_out, estimate_campaigns
-from betabo.lab.reproduce.entry import Claim, Context, Scale, Summary
+from betabo.lab.plots.names import kernel_name
+from betabo.lab.reproduce.entry import Claim, Context, Summary
 from betabo.lab.reproduce.files import markdown_table
 
 KERNELS = ("beta-paper", "beta")
 SETTLED = 1.25
 """A parameter has converged if its largest value over the last quarter is less than this many times its least."""
-
-
-def estimate(scale: Scale) -> float:
-    """Seconds on two cores."""
-    return estimate_campaigns("bandwidths", scale)
-
-
-def run(context: Context) -> Summary:
-    """Do the missing runs, draw, and compare."""
-    return carry_out(context, "bandwidths", summarize)
 
 
 def summarize(context: Context, folder: Path) -> Summary:

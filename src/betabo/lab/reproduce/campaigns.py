@@ -1,4 +1,4 @@
-"""The searches behind the reproductions, as campaigns.
+"""The searches behind the reproductions, as campaigns: those of a reproduction are the function of its name.
 
 What the paper says: GP-UCB from 3 d scrambled Sobol points, 300 iterations, ten seeds, hyperparameters by maximum
 marginal likelihood. What it does not say, and was chosen here:
@@ -16,18 +16,13 @@ from the rest.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
-from contextlib import suppress
-from pathlib import Path
-from typing import TypeAlias
+from collections.abc import Iterable, Mapping
 
 from betabo.acquisition.catalogue import DEFAULT_BETA
 from betabo.lab.bench.campaign import Campaign, OptimizerChoice
-from betabo.lab.bench.display import Display, Live
 from betabo.lab.bench.run import Run
-from betabo.lab.bench.runner import run_campaign
 from betabo.lab.problems import PLACEMENTS, problem_by_name
-from betabo.lab.reproduce.entry import Context, Scale, Summary
+from betabo.lab.reproduce.entry import Scale
 
 UCB_WEIGHT = DEFAULT_BETA
 """Weight of the variance in the confidence bound: the bound lies its root in standard deviations below the mean."""
@@ -68,11 +63,6 @@ STEP_SECONDS = {
 ACQUISITION_COST = {"pi": 1.7, "ei": 1.5, "corrected_pi": 4.0, "corrected_ei": 2.0}
 """How many times longer a step takes with other acquisition functions than UCB and log EI."""
 
-_START_SECONDS = 15.0  # until a worker has loaded what it needs, and for the figures
-
-Summarize: TypeAlias = Callable[[Context, Path], Summary]
-"""Draws what is in a folder of runs, finished or not, and compares it with the paper."""
-
 
 def as_in_paper(kernel: str, acquisition: str = "ucb") -> OptimizerChoice:
     """The optimizer with a kernel, and all else as the paper has it."""
@@ -82,24 +72,21 @@ def as_in_paper(kernel: str, acquisition: str = "ucb") -> OptimizerChoice:
 
 def levy2d(scale: Scale) -> tuple[Campaign, ...]:
     """RBF, Matern and Beta on Levy in two dimensions."""
-    iterations = {"smoke": 12, "standard": 300, "paper": 300}[scale]
-    seeds = {"smoke": 1, "standard": 3, "paper": 10}[scale]
+    iterations, seeds = {"smoke": (12, 1), "standard": (300, 3), "paper": (300, 10)}[scale]
     return (_grid("levy2d", ("rbf", "matern", "beta-paper"), ["levy-2-centre"], iterations, seeds),)
 
 
 def bandwidths(scale: Scale) -> tuple[Campaign, ...]:
     """The Beta kernel on Levy in two dimensions, with the paper's boundary weight and with a learned one."""
-    iterations = {"smoke": 12, "standard": 300, "paper": 300}[scale]
-    seeds = {"smoke": 2, "standard": 3, "paper": 10}[scale]
+    iterations, seeds = {"smoke": (12, 2), "standard": (300, 3), "paper": (300, 10)}[scale]
     return (_grid("bandwidths", ("beta-paper", "beta"), ["levy-2-centre"], iterations, seeds),)
 
 
 def levy_convergence(scale: Scale) -> tuple[Campaign, ...]:
     """Matern and Beta on Levy in four and eight dimensions."""
-    iterations = {"smoke": 8, "standard": 150, "paper": 300}[scale]
-    seeds = {"smoke": 1, "standard": 2, "paper": 10}[scale]
+    iterations, seeds = {"smoke": (8, 1), "standard": (150, 2), "paper": (300, 10)}[scale]
     kernels = ("matern", "beta-paper")
-    return tuple(_grid(f"levy-convergence-{dim}", kernels, [f"levy-{dim}-centre"], iterations, seeds) for dim in (4, 8))
+    return tuple(_grid(f"levy-convergence-{d}", kernels, [f"levy-{d}-centre"], iterations, seeds) for d in (4, 8))
 
 
 def placements(scale: Scale) -> tuple[Campaign, ...]:
@@ -107,13 +94,12 @@ def placements(scale: Scale) -> tuple[Campaign, ...]:
 
     At the smaller scales there are fewer iterations, seeds and kernels; at the smallest, 12 dimensions.
     """
-    iterations = {"smoke": 3, "standard": 40, "paper": 300}[scale]
-    seeds = {"smoke": 1, "standard": 1, "paper": 10}[scale]
+    iterations, seeds = {"smoke": (3, 1), "standard": (40, 1), "paper": (300, 10)}[scale]
     main = ("rbf", "matern", "beta-paper")
     kernels = {"smoke": main[1:], "standard": main, "paper": PAPER_KERNELS}[scale]
     functions = ("levy", "hartmann") if scale == "smoke" else FUNCTIONS
-    dim = 12 if scale == "smoke" else 20
-    problems = [f"{function}-{dim}-{placement}" for placement in PLACEMENTS for function in functions]
+    dims = 12 if scale == "smoke" else 20
+    problems = [f"{function}-{dims}-{placement}" for placement in PLACEMENTS for function in functions]
     ours = {
         "beta": as_in_paper("beta"),
         "beta-matern": OptimizerChoice("betabo", {"kernel": "beta-matern"}),
@@ -128,8 +114,7 @@ def acquisitions(scale: Scale) -> tuple[Campaign, ...]:
     Dimensions, starting points and iterations are those of the paper's search for a compressed DeBERTa-v3 on MNLI,
     which has this figure; the functions are those of its table instead.
     """
-    iterations = {"smoke": 3, "standard": 30, "paper": 30}[scale]
-    seeds = {"smoke": 1, "standard": 1, "paper": 10}[scale]
+    iterations, seeds = {"smoke": (3, 1), "standard": (30, 1), "paper": (30, 10)}[scale]
     functions = {"smoke": ("levy",), "standard": ("hartmann", "levy"), "paper": FUNCTIONS}[scale]
     placed = ("centre", "vertex")
     return (
@@ -148,50 +133,6 @@ def acquisitions(scale: Scale) -> tuple[Campaign, ...]:
     )
 
 
-CAMPAIGNS: dict[str, Callable[[Scale], tuple[Campaign, ...]]] = {
-    "levy2d": levy2d,
-    "bandwidths": bandwidths,
-    "levy-convergence": levy_convergence,
-    "placements": placements,
-    "acquisitions": acquisitions,
-}
-"""The campaigns of each reproduction that optimizes, by its name."""
-
-
-def carry_out(context: Context, name: str, summarize: Summarize) -> Summary:
-    """Do the runs of a reproduction that are missing, then draw and compare.
-
-    The runs are kept in the folder `runs/SCALE` of the reproduction. Interrupted, it draws what is there before it
-    ends.
-
-    Args:
-        context: Where to run.
-        name: A name in `CAMPAIGNS`.
-        summarize: Draws the folder of the runs and compares.
-
-    Raises:
-        RuntimeError: Some runs failed. All others are done and drawn.
-    """
-    folder = context.out / "runs" / context.scale
-    if context.finished:
-        if not any(folder.glob("*/*/*.parquet")):
-            raise ValueError(f"{folder} holds no finished searches; leave --finished out to start some.")
-        return summarize(context, folder)
-    failed: dict[str, Path] = {}
-    try:
-        for campaign in CAMPAIGNS[name](context.scale):
-            failed |= run_campaign(campaign, folder, workers=context.workers, display=_display(context)).failed
-    except KeyboardInterrupt:
-        with suppress(ValueError):  # there may be no run yet
-            summarize(context, folder)
-        raise
-    summary = summarize(context, folder)
-    if failed:
-        first = next(iter(failed.values()))
-        raise RuntimeError(f"{len(failed)} runs failed, see {first}; the others are drawn. Start again to retry them.")
-    return summary
-
-
 def expected_seconds(run: Run) -> float:
     """Seconds that a run takes on one core, from measured times of a step: rough, but near enough to plan with."""
     at_100, at_300 = STEP_SECONDS[str(run.settings["kernel"])]
@@ -202,16 +143,6 @@ def expected_seconds(run: Run) -> float:
     return (run.budget - run.starting_points) * step * share * cost
 
 
-def estimate_campaigns(name: str, scale: Scale) -> float:
-    """Seconds that a reproduction takes on two cores, each with a worker."""
-    runs = [run for campaign in CAMPAIGNS[name](scale) for run in campaign.runs()]
-    return _START_SECONDS + sum(expected_seconds(run) for run in runs) / 2
-
-
-def _display(context: Context) -> Display:
-    return Live() if context.progress else Display()
-
-
 def _grid(
     name: str,
     kernels: Iterable[str],
@@ -220,7 +151,7 @@ def _grid(
     seeds: int,
     others: Mapping[str, OptimizerChoice] | None = None,
 ) -> Campaign:
-    """Kernels in GP-UCB on problems of one dimension, from three starting points a dimension."""
+    """Kernels in GP-UCB on problems of the same number of dimensions, from three starting points a dimension."""
     starts = STARTS_PER_DIMENSION * problem_by_name(problems[0]).dim
     return Campaign(
         name=name,

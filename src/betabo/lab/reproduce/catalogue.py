@@ -1,27 +1,49 @@
-"""The reproductions by name. To add one, write a file with `estimate` and `run` and add a line here."""
+"""The reproductions by name.
+
+To add one, write a module of its name with `summarize`, and a line here. Where it is drawn from searches, these are a
+function of its name in `campaigns.py`.
+"""
 
 from __future__ import annotations
 
-from betabo.lab.reproduce.entry import Reproduction
+from betabo.lab.reproduce.entry import Computation, Reproduction
+from betabo.lab.reproduce.searches import Searches
 from betabo.suggestions import did_you_mean
 
-_ENTRIES = {
-    "covariance": "Figure 1: covariance surfaces on the unit interval, and the same with other boundary weights",
-    "eigendecay": "Figure 2: mean spectra of RBF, Matern-5/2 and Beta kernels on the 3-D cube",
-    "eigendecay-table": "Table 1: p-values of exponential decay, and models of the decay compared",
-    "diagonal-bound": "Proposition 1: the prior variance, its exact range, and where the printed bound fails",
-    "levy2d": "Figure 3: the 2-D Levy function, the first steps of three kernels, and where 300 iterations went",
-    "bandwidths": "Figure 4: the bandwidths learned on 2-D Levy, and the boundary weight where it is learned",
-    "levy-convergence": "Figure 5: 4-D and 8-D Levy, Matern against Beta: best value and distance to the boundary",
-    "placements": "Table 3: kernels on five functions in 20 dimensions, the optimum at the centre, a face, a vertex",
-    "acquisitions": "Figure 8: five acquisition functions with Matern and Beta, here on synthetic functions",
-    "compression": "Tables 4 and 5, Figures 6 to 9: transformers compressed by search, drawn from stored searches",
-}
+_ENTRIES: tuple[Reproduction, ...] = (
+    Computation(
+        "covariance",
+        "Figure 1: covariance surfaces on the unit interval, and the same with other boundary weights",
+        (15, 15),
+    ),
+    Computation("eigendecay", "Figure 2: mean spectra of RBF, Matern-5/2 and Beta kernels on the 3-D cube", (9, 26)),
+    Computation(
+        "eigendecay-table", "Table 1: p-values of exponential decay, and models of the decay compared", (34, 135)
+    ),
+    Computation(
+        "diagonal-bound",
+        "Proposition 1: the prior variance, its exact range, and where the printed bound fails",
+        (10, 10),
+    ),
+    Searches(
+        "levy2d", "Figure 3: the 2-D Levy function, the first steps of three kernels, and where 300 iterations went"
+    ),
+    Searches("bandwidths", "Figure 4: the bandwidths learned on 2-D Levy, and the boundary weight where it is learned"),
+    Searches(
+        "levy-convergence", "Figure 5: 4-D and 8-D Levy, Matern against Beta: best value and distance to the boundary"
+    ),
+    Searches(
+        "placements", "Table 3: kernels on five functions in 20 dimensions, the optimum at the centre, a face, a vertex"
+    ),
+    Searches("acquisitions", "Figure 8: five acquisition functions with Matern and Beta, here on synthetic functions"),
+    Computation(
+        "compression",
+        "Tables 4 and 5, Figures 6 to 9: transformers compressed by search, drawn from stored searches",
+        (60, 60),
+    ),
+)
 
-REPRODUCTIONS: dict[str, Reproduction] = {
-    name: Reproduction(name, description, f"betabo.lab.reproduce.{name.replace('-', '_')}")
-    for name, description in _ENTRIES.items()
-}
+REPRODUCTIONS: dict[str, Reproduction] = {entry.name: entry for entry in _ENTRIES}
 """All reproductions by name."""
 
 

@@ -11,7 +11,7 @@ from pandas import DataFrame
 
 from betabo.lab.analysis import log_diagonal_infimum
 from betabo.lab.plots.style import SURFACE, new_figure, style
-from betabo.lab.reproduce.entry import Claim, Context, Scale, Summary
+from betabo.lab.reproduce.entry import Claim, Context, Summary
 from betabo.lab.reproduce.kernels import beta, matern, rbf
 
 if TYPE_CHECKING:
@@ -32,13 +32,7 @@ OURS = {
 }
 
 
-def estimate(scale: Scale) -> float:
-    """Seconds on two cores."""
-    del scale
-    return 15.0
-
-
-def run(context: Context) -> Summary:
+def summarize(context: Context) -> Summary:
     """Compute the surfaces, draw them, and measure what the paper says about the diagonals."""
     surfaces = covariances(context.choose(smoke=21, standard=41, paper=41))
     context.save_table("covariance", surfaces)

@@ -17,7 +17,7 @@ from betabo.lab.analysis import (
     printed_bound_threshold,
 )
 from betabo.lab.plots.style import BLUE, GREEN, GREY, VERMILION, new_figure, shades, style
-from betabo.lab.reproduce.entry import Claim, Context, Scale, Summary
+from betabo.lab.reproduce.entry import Claim, Context, Summary
 from betabo.lab.reproduce.files import markdown_table
 
 if TYPE_CHECKING:
@@ -28,13 +28,7 @@ BANDWIDTHS = (0.05, 0.1, 0.25, 0.5, 0.75, 1.0, 1.5, 5.0)
 DIMS = 20
 
 
-def estimate(scale: Scale) -> float:
-    """Seconds on two cores."""
-    del scale
-    return 10.0
-
-
-def run(context: Context) -> Summary:
+def summarize(context: Context) -> Summary:
     """Compute the diagonal, its range and the bounds, and find where the printed one fails."""
     points = context.choose(smoke=51, standard=201, paper=201)
     profile_table, bound_table, rows = profiles(points), bounds(np.geomspace(0.03, 10, points)), bounds(BANDWIDTHS)

@@ -27,12 +27,7 @@ DEFAULT_LENGTHSCALE = float(np.log(2))
 MATRICES: dict[Scale, int] = {"smoke": 10, "standard": 300, "paper": 300}
 
 
-def estimate(scale: Scale) -> float:
-    """Seconds on two cores."""
-    return 8 + 0.06 * MATRICES[scale]
-
-
-def run(context: Context) -> Summary:
+def summarize(context: Context) -> Summary:
     """Compute the mean spectra, draw them, and measure what the paper reads off its figure."""
     named = kernels()
     tables = [

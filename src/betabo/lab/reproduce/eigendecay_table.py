@@ -69,12 +69,7 @@ OPERATOR_COUNT = 20_000
 """Most eigenvalues of the operator that take part in a comparison."""
 
 
-def estimate(scale: Scale) -> float:
-    """Seconds on two cores."""
-    return 30 + 0.35 * MATRICES[scale]
-
-
-def run(context: Context) -> Summary:
+def summarize(context: Context) -> Summary:
     """Compute the p-values under each reading, compare the models, and write tables and figure."""
     matrices = MATRICES[context.scale]
     kernels = {f"beta h={h:g}": beta(h) for h in PRINTED} | controls()
@@ -90,7 +85,7 @@ def run(context: Context) -> Summary:
     context.save_table("readings", agreement)
     context.save_text("table.md", markdown(on_matrices, on_operator, agreement))
     context.save_figure("eigendecay-table", draw(on_matrices, on_operator))
-    return summarize(on_matrices, on_operator, agreement)
+    return judge(on_matrices, on_operator, agreement)
 
 
 def controls() -> dict[str, Kernel]:
@@ -164,7 +159,7 @@ def reading_table(on_matrices: DataFrame) -> DataFrame:
     return pd.DataFrame(table)
 
 
-def summarize(on_matrices: DataFrame, on_operator: DataFrame, agreement: DataFrame) -> Summary:
+def judge(on_matrices: DataFrame, on_operator: DataFrame, agreement: DataFrame) -> Summary:
     """The paper's claims against the tables."""
     betas = on_matrices.dropna(subset=["printed"])
     described, others = agreement.iloc[0], agreement.iloc[2:]

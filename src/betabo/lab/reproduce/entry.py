@@ -1,12 +1,14 @@
-"""What a reproduction is: a name, what it shows, how long it takes, and a function that does it."""
+"""What a reproduction is, what it may use, and what it finds."""
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeVar, cast, get_args
+from types import ModuleType
+from typing import TYPE_CHECKING, Any, Literal, TypeVar, get_args
 
 from betabo.lab.reproduce.files import write_figure, write_table, write_text
 
@@ -115,42 +117,54 @@ class Summary:
         return "; ".join(f"{claim.text}: {claim.verdict} ({claim.evidence})" for claim in self.claims) + "."
 
 
-class ReproductionModule(Protocol):
-    """The two functions that the file of a reproduction has."""
-
-    def estimate(self, scale: Scale) -> float:
-        """Seconds that `run` takes at this scale on two cores."""
-
-    def run(self, context: Context) -> Summary:
-        """Compute, write the files, and say how the result compares with the paper."""
-
-
 @dataclass(frozen=True)
-class Reproduction:
+class Reproduction(ABC):
     """A figure or table of the paper that can be made anew.
+
+    Its module is `betabo.lab.reproduce.NAME`, with underscores for the hyphens of the name. What `summarize` of that
+    module is given depends on where the data come from: see `Computation` and `Searches`.
 
     Args:
         name: Name on the command line.
         description: One line for people.
-        module: Module with its functions, loaded when they are first needed: see `ReproductionModule`.
     """
 
     name: str
     description: str
-    module: str
 
+    @abstractmethod
     def estimate(self, scale: Scale) -> float:
         """Seconds that it takes at this scale on two cores."""
-        return self._load().estimate(scale)
 
+    @abstractmethod
     def run(self, context: Context) -> Summary:
-        """Compute, write the files into `context.out`, and compare with the paper."""
-        return self._load().run(context)
+        """Get the data, write the files into `context.out`, and compare with the paper."""
 
-    def _load(self) -> ReproductionModule:
+    def module(self) -> ModuleType:
+        """The module of the reproduction, loaded when it is first needed."""
         for package in ("matplotlib", "pandas"):
             try:
                 import_module(package)
             except ImportError as error:
                 raise ImportError(f"{self.name} needs {package}: pip install 'betabo[plot,tables]'") from error
-        return cast(ReproductionModule, import_module(self.module))
+        return import_module(f"betabo.lab.reproduce.{self.name.replace('-', '_')}")
+
+
+@dataclass(frozen=True)
+class Computation(Reproduction):
+    """A reproduction whose data `summarize(context)` computes, or that come with the package.
+
+    Args:
+        seconds: Seconds on two cores at the scale `"smoke"` and at the two others.
+    """
+
+    seconds: tuple[float, float]
+
+    def estimate(self, scale: Scale) -> float:
+        """Seconds that it takes at this scale on two cores."""
+        return self.seconds[scale != "smoke"]
+
+    def run(self, context: Context) -> Summary:
+        """Compute, write the files, and compare."""
+        summary: Summary = self.module().summarize(context)
+        return summary

@@ -14,11 +14,10 @@ import torch
 from pandas import DataFrame
 
 from betabo.lab.bench.results import read_results
-from betabo.lab.plots.kernel_looks import kernel_name
+from betabo.lab.plots.names import kernel_name
 from betabo.lab.plots.plane import draw_plane_searches
 from betabo.lab.problems import problem_by_name
-from betabo.lab.reproduce.campaigns import carry_out, estimate_campaigns
-from betabo.lab.reproduce.entry import Claim, Context, Scale, Summary
+from betabo.lab.reproduce.entry import Claim, Context, Summary
 from betabo.lab.reproduce.files import markdown_table
 
 PROBLEM = "levy-2-centre"
@@ -40,16 +39,6 @@ CELLS = 10
 
 UNIFORM = {"near the boundary": 1 - (1 - NEAR) ** 2, "central": 0.25, "at the optimum": (2 * REACH) ** 2}
 """Shares of uniform random points."""
-
-
-def estimate(scale: Scale) -> float:
-    """Seconds on two cores."""
-    return estimate_campaigns("levy2d", scale)
-
-
-def run(context: Context) -> Summary:
-    """Do the missing runs, draw, and compare."""
-    return carry_out(context, "levy2d", summarize)
 
 
 def summarize(context: Context, folder: Path) -> Summary:

@@ -13,9 +13,8 @@ from pandas import DataFrame
 
 from betabo.lab.bench.results import read_results
 from betabo.lab.plots.curves import draw_convergence_and_distance
-from betabo.lab.plots.kernel_looks import kernel_name
-from betabo.lab.reproduce.campaigns import carry_out, estimate_campaigns
-from betabo.lab.reproduce.entry import Claim, Context, Scale, Summary
+from betabo.lab.plots.names import kernel_name
+from betabo.lab.reproduce.entry import Claim, Context, Summary
 from betabo.lab.reproduce.files import markdown_table
 
 KERNELS = ("matern", "beta-paper")
@@ -27,16 +26,6 @@ NEAR = 0.1
 
 WINDOW = 10
 """Iterations over which distances are averaged in the figure."""
-
-
-def estimate(scale: Scale) -> float:
-    """Seconds on two cores."""
-    return estimate_campaigns("levy-convergence", scale)
-
-
-def run(context: Context) -> Summary:
-    """Do the missing runs, draw, and compare."""
-    return carry_out(context, "levy-convergence", summarize)
 
 
 def summarize(context: Context, folder: Path) -> Summary:
@@ -57,9 +46,8 @@ def summarize(context: Context, folder: Path) -> Summary:
     context.save_text("table.md", markdown(means, counts))
     context.save_figure("levy-convergence", draw_convergence_and_distance(best, distance))
     figures = {
-        f"d = {dim}, {kernel}": {"seeds": int(counts[dim, kernel])}
-        | {str(k): float(f"{v:.4g}") for k, v in row.items()}
-        for (dim, kernel), row in means.iterrows()
+        f"d = {d}, {kernel}": {"seeds": int(counts[d, kernel])} | {str(k): float(f"{v:.4g}") for k, v in row.items()}
+        for (d, kernel), row in means.iterrows()
     }
     return Summary(compare(means), figures)
 
@@ -101,7 +89,7 @@ def measure(steps: DataFrame) -> dict[str, float]:
 
 def compare(means: DataFrame) -> tuple[Claim, ...]:
     """The paper's claims, measured where both kernels have runs."""
-    dims = [dim for dim in means.index.unique("dim") if {(dim, k) for k in KERNELS} <= set(means.index)]
+    dims = [d for d in means.index.unique("dim") if {(d, k) for k in KERNELS} <= set(means.index)]
     if not dims:
         return ()
     early, end = means["best early"], means["best at the end"]
@@ -109,17 +97,17 @@ def compare(means: DataFrame) -> tuple[Claim, ...]:
     claims = [
         Claim(
             "Matern is ahead in the early iterations",
-            tuple(bool(early[dim, "matern"] < early[dim, "beta-paper"]) for dim in dims),
+            tuple(bool(early[d, "matern"] < early[d, "beta-paper"]) for d in dims),
             f"mean best value of the first {EARLY:.0%} of the iterations: " + _pairs(early, dims),
         ),
         Claim(
             "Beta catches up in the later stages",
-            tuple(bool(end[dim, "beta-paper"] <= end[dim, "matern"]) for dim in dims),
+            tuple(bool(end[d, "beta-paper"] <= end[d, "matern"]) for d in dims),
             "best value at the end: " + _pairs(end, dims),
         ),
         Claim(
             "Beta evaluates points nearer to the boundary",
-            tuple(bool(distance[dim, "beta-paper"] < distance[dim, "matern"]) for dim in dims),
+            tuple(bool(distance[d, "beta-paper"] < distance[d, "matern"]) for d in dims),
             "mean normalized distance: " + _pairs(distance, dims),
         ),
     ]
@@ -138,14 +126,13 @@ def compare(means: DataFrame) -> tuple[Claim, ...]:
 def markdown(means: DataFrame, counts: pd.Series) -> str:
     """The measures for people."""
     rows = [
-        [f"{dim}, {kernel_name(kernel)}", str(counts[dim, kernel]), *(f"{value:.3g}" for value in row)]
-        for (dim, kernel), row in means.iterrows()
+        [f"{d}, {kernel_name(kernel)}", str(counts[d, kernel]), *(f"{value:.3g}" for value in row)]
+        for (d, kernel), row in means.iterrows()
     ]
     return markdown_table(["dimensions, kernel", "seeds", *map(str, means.columns)], rows)
 
 
 def _pairs(values: pd.Series, dims: list[int]) -> str:
     return "; ".join(
-        f"d = {dim}: " + ", ".join(f"{kernel_name(kernel)} {values[dim, kernel]:.3g}" for kernel in KERNELS)
-        for dim in dims
+        f"d = {d}: " + ", ".join(f"{kernel_name(kernel)} {values[d, kernel]:.3g}" for kernel in KERNELS) for d in dims
     )

@@ -22,30 +22,18 @@ from betabo.lab.bench.statistics import compare as compare_ranks
 from betabo.lab.bench.statistics import summarize as means_of
 from betabo.lab.bench.tables import format_comparison
 from betabo.lab.plots.dots import draw_placements
-from betabo.lab.plots.kernel_looks import KERNEL_NAMES, kernel_name
+from betabo.lab.plots.names import KERNEL_NAMES, PLACEMENT_NAMES, kernel_name
 from betabo.lab.problems import PLACEMENTS
-from betabo.lab.reproduce.campaigns import FUNCTIONS, PAPER_KERNELS, carry_out, estimate_campaigns
-from betabo.lab.reproduce.entry import Claim, Context, Scale, Summary
+from betabo.lab.reproduce.campaigns import FUNCTIONS, PAPER_KERNELS
+from betabo.lab.reproduce.entry import Claim, Context, Summary
 from betabo.lab.reproduce.files import markdown_table
 
-DIM = 20
+DIMS = 20
 """Dimensions of the paper's table."""
 
 BASELINES = tuple(kernel for kernel in PAPER_KERNELS if kernel != "beta-paper")
 EXCEPTION = ("face", "branin")
 """Where the paper's kernel does not have the lowest mean of those with the optimum near the boundary."""
-
-TITLES = {"centre": "The usual box", "face": "Optimum near a face", "vertex": "Optimum near a vertex"}
-
-
-def estimate(scale: Scale) -> float:
-    """Seconds on two cores."""
-    return estimate_campaigns("placements", scale)
-
-
-def run(context: Context) -> Summary:
-    """Do the missing runs, draw, and compare."""
-    return carry_out(context, "placements", summarize)
 
 
 def summarize(context: Context, folder: Path) -> Summary:
@@ -69,7 +57,7 @@ def printed() -> DataFrame:
 
 
 def cells(values: DataFrame) -> DataFrame:
-    """Mean and standard error over the seeds beside the printed ones, which are for `DIM` dimensions alone.
+    """Mean and standard error over the seeds beside the printed ones, which are for `DIMS` dimensions alone.
 
     Args:
         values: One row a run, see `betabo.lab.bench.results.values_at`.
@@ -85,7 +73,7 @@ def cells(values: DataFrame) -> DataFrame:
     table = table.astype(dict.fromkeys(("placement", "function", "kernel"), str))
     columns = ["placement", "function", "kernel", "dim", "mean", "standard_error", "seeds"]
     merged = table[columns].merge(printed(), on=["placement", "function", "kernel"], how="left")
-    merged.loc[merged["dim"] != DIM, ["printed", "printed_error"]] = float("nan")
+    merged.loc[merged["dim"] != DIMS, ["printed", "printed_error"]] = float("nan")
     return cast(DataFrame, merged)
 
 
@@ -164,10 +152,10 @@ def figures(table: DataFrame, values: DataFrame, iterations: int) -> dict[str, o
 
 def markdown(table: DataFrame, values: DataFrame, iterations: int) -> str:
     """The table for people, then ranks and tests over the kernels that did every problem."""
-    dim = int(table["dim"].iloc[0])
+    dims = int(table["dim"].iloc[0])
     parts = [
-        f"Best value after {iterations} iterations in {dim} dimensions: mean ± standard error over the seeds, "
-        f"their number after the comma, and in brackets what was printed after 300 iterations in {DIM} dimensions. "
+        f"Best value after {iterations} iterations in {dims} dimensions: mean ± standard error over the seeds, "
+        f"their number after the comma, and in brackets what was printed after 300 iterations in {DIMS} dimensions. "
         "The lowest mean is bold.\n"
     ]
     for placement, section in table.groupby("placement", sort=False):
@@ -177,7 +165,9 @@ def markdown(table: DataFrame, values: DataFrame, iterations: int) -> str:
         for kernel, row in section.groupby("kernel", sort=False):
             found = {str(cell["function"]): _cell(cell, lowest) for _, cell in row.iterrows()}
             rows.append([kernel_name(str(kernel)), *(found.get(function, "-") for function in functions)])
-        parts.append(f"**{TITLES[str(placement)]}**\n\n" + markdown_table(["kernel", *functions], rows))
+        parts.append(
+            f"**{PLACEMENT_NAMES[str(placement)].capitalize()}**\n\n" + markdown_table(["kernel", *functions], rows)
+        )
     problems = values.groupby("optimizer", observed=True)["problem"].nunique()
     everywhere = problems.index[problems == values["problem"].nunique()]
     if len(everywhere) > 1:

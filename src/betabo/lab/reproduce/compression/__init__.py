@@ -6,6 +6,6 @@ the same. `experiments.json` says which model, data and settings each experiment
 its claims are tested, not its numbers.
 """
 
-from betabo.lab.reproduce.compression.draw import draw, estimate, run
+from betabo.lab.reproduce.compression.draw import draw, summarize
 
-__all__ = ["draw", "estimate", "run"]
+__all__ = ["draw", "summarize"]

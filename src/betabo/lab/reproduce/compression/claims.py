@@ -5,8 +5,7 @@ from __future__ import annotations
 import pandas as pd
 from pandas import DataFrame
 
-from betabo.lab.plots.curves import ACQUISITION_NAMES
-from betabo.lab.plots.method_looks import method_name
+from betabo.lab.plots.names import ACQUISITION_NAMES, acquisition_names, method_name
 from betabo.lab.reproduce.compression.tables import FROM_LEVELS, KERNELS, show, show_difference
 from betabo.lab.reproduce.entry import Claim
 
@@ -22,7 +21,7 @@ def judge(summary: DataFrame, gaps: DataFrame, layers: DataFrame, acquisitions: 
     """All claims for which there are searches.
 
     Args:
-        summary: Means by `experiment` and `method`, see `betabo.lab.reproduce.compression.tables.summarize`.
+        summary: Means by `experiment` and `method`, see `betabo.lab.reproduce.compression.tables.means_by_method`.
         gaps: Differences, see `betabo.lab.reproduce.compression.tables.differences`.
         layers: Where the ratios lie, see `betabo.lab.reproduce.compression.ratios.describe`.
         acquisitions: Objectives by acquisition function, see
@@ -133,12 +132,14 @@ def _with_acquisitions(means: DataFrame) -> list[Claim]:
         Claim(
             "Beta (paper) ends lower than Matérn with each of the five acquisition functions",
             tuple(a in ahead[e] for e in wide.index for a in ACQUISITION_NAMES),
-            "; ".join(f"{e}: with {len(ahead[e])} of {len(ACQUISITION_NAMES)} ({_names(ahead[e])})" for e in ahead),
+            "; ".join(
+                f"{e}: with {len(ahead[e])} of {len(ACQUISITION_NAMES)} ({acquisition_names(ahead[e])})" for e in ahead
+            ),
         ),
         Claim(
             "Matérn goes best with UCB and corrected EI",
             tuple(a in leaders["matern"][e][:2] for e in wide.index for a in ("ucb", "corrected_ei")),
-            "in order: " + "; ".join(f"{e}: {_names(order)}" for e, order in leaders["matern"].items()),
+            "in order: " + "; ".join(f"{e}: {acquisition_names(order)}" for e, order in leaders["matern"].items()),
         ),
         Claim(
             "Beta (paper) goes best with UCB",
@@ -180,7 +181,3 @@ def _each(rows: DataFrame) -> str:
     return "; ".join(
         f"{e} {show_difference(row)}, lower in {row['wins']} of {row['seeds']}" for e, row in rows.iterrows()
     )
-
-
-def _names(acquisitions: list[str]) -> str:
-    return ", ".join(ACQUISITION_NAMES[name] for name in acquisitions) or "none"

@@ -30,22 +30,17 @@ from betabo.lab.reproduce.compression.tables import (
     acquisition_means,
     differences,
     markdown,
+    means_by_method,
     results,
     spread_of_repeats,
-    summarize,
 )
-from betabo.lab.reproduce.entry import Context, Scale, Summary
+from betabo.lab.reproduce.entry import Context, Summary
 
 MAIN = ("ucb", "")
 """Acquisition functions of the main comparison: that of the paper, and none for methods without a model."""
 
 
-def estimate(scale: Scale) -> float:  # noqa: ARG001  # every scale draws the same searches
-    """Seconds on two cores."""
-    return 60.0
-
-
-def run(context: Context) -> Summary:
+def summarize(context: Context) -> Summary:
     """Draw the searches that come with the package."""
     with as_file(files("betabo.lab.reproduce.compression")) as folder:
         return draw(context, folder)
@@ -65,7 +60,7 @@ def draw(context: Context, folder: str | Path) -> Summary:
     all_ends, curves = best_points(searches), mean_progress(searches)
     ends = all_ends[all_ends["acquisition"].isin(MAIN)].reset_index(drop=True)
     metrics = {name: experiment.metric for name, experiment in stored.experiments.items()}
-    summary, gaps = summarize(ends, stored.finals, metrics), differences(ends)
+    summary, gaps = means_by_method(ends, stored.finals, metrics), differences(ends)
     acquisitions = acquisition_means(all_ends)
     layers = pd.concat([describe(part, stored.experiments[str(e)]) for e, part in ends.groupby("experiment")])
     visited = pd.concat([visits(part, stored.experiments[str(e)]) for e, part in main.groupby("experiment")])

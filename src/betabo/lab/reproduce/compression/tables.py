@@ -12,8 +12,7 @@ import pandas as pd
 from pandas import DataFrame
 
 from betabo.compress.results import SEARCH, Experiment, StoredSearches
-from betabo.lab.plots.curves import ACQUISITION_NAMES
-from betabo.lab.plots.method_looks import METHODS, method_name
+from betabo.lab.plots.names import ACQUISITION_NAMES, METHODS, method_name
 from betabo.lab.reproduce.files import markdown_table
 
 KERNELS = ("rbf", "matern", "beta-paper", "beta-matern")
@@ -51,7 +50,7 @@ _LEGEND = (
 _RESAMPLES = 10_000
 
 
-def summarize(ends: DataFrame, finals: DataFrame, metrics: Mapping[str, str]) -> DataFrame:
+def means_by_method(ends: DataFrame, finals: DataFrame, metrics: Mapping[str, str]) -> DataFrame:
     """Means over the seeds.
 
     Args:

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -45,3 +47,9 @@ def test_folder_that_cannot_be_written_is_one_line_and_exit_code_two(tmp_path: P
 def test_unknown_name_and_scale_are_refused() -> None:
     assert CliRunner().invoke(app, ["levy99"]).exit_code == 2
     assert CliRunner().invoke(app, ["covariance", "--scale", "large"]).exit_code == 2
+
+
+def test_listing_loads_nothing_heavy() -> None:
+    program = "import betabo.cli.reproduce, sys; print({'torch', 'pandas', 'matplotlib'} & set(sys.modules))"
+    output = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True).stdout
+    assert output.strip() == "set()"

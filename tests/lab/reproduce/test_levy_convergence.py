@@ -1,0 +1,45 @@
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from betabo.lab.bench.results import read_results
+from betabo.lab.reproduce import (
+    Context,
+    levy_convergence,
+)
+from lab.reproduce.case import campaigns_of, do, names, verdicts
+
+
+def test_levy_convergence_draws_the_runs(tmp_path: Path) -> None:
+    for campaign in campaigns_of("levy-convergence", "smoke"):
+        do(replace(campaign, seeds=(0, 1, 2)), tmp_path / "runs")
+    context = Context(tmp_path / "out", "smoke")
+    summary = levy_convergence.summarize(context, tmp_path / "runs")
+    assert names(tmp_path / "out") == set(context.files)
+    best = pd.read_csv(tmp_path / "out/best.csv")
+    assert len(best) == 2 * 2 * 8
+    results = read_results(tmp_path / "runs", columns=[])
+    chosen = (results["dim"] == 8) & (results["optimizer"] == "matern") & (results["evaluation"] == 24 + 3)
+    row = best[(best["dim"] == 8) & (best["kernel"] == "matern") & (best["iteration"] == 3)].iloc[0]
+    assert row["mean"] == pytest.approx(results.loc[chosen, "best"].mean())
+    assert row["standard_error"] == pytest.approx(results.loc[chosen, "best"].std() / np.sqrt(3))
+    assert len(verdicts(summary.claims)) == 4
+
+
+def test_levy_convergence_claims_follow_from_the_measures() -> None:
+    def means(early: tuple[float, ...], end: tuple[float, ...], distance: tuple[float, ...], near: tuple[float, ...]):
+        index = pd.MultiIndex.from_product([(4, 8), ("matern", "beta-paper")], names=["dim", "kernel"])
+        columns = ("best early", "best at the end", "boundary distance", "iterations near the boundary")
+        return pd.DataFrame(dict(zip(columns, (early, end, distance, near), strict=True)), index=index)
+
+    as_claimed = means((1, 2, 3, 4), (1, 0.5, 2, 1), (0.5, 0.1, 0.5, 0.1), (5, 50, 6, 90))
+    assert verdicts(levy_convergence.compare(as_claimed)) == ["holds"] * 4
+    otherwise = means((2, 1, 3, 4), (1, 2, 1, 2), (0.1, 0.2, 0.1, 0.2), (5, 50, 6, 50))
+    assert verdicts(levy_convergence.compare(otherwise)) == ["holds in part", *["does not hold"] * 3]
+    assert len(levy_convergence.compare(as_claimed.loc[[8]])) == 3
+    assert levy_convergence.compare(as_claimed.drop(index=[(4, "matern"), (8, "matern")])) == ()

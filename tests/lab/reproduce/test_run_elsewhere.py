@@ -1,0 +1,78 @@
+from __future__ import annotations
+
+import gzip
+import importlib.util
+import json
+import subprocess
+import sys
+from dataclasses import replace
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+
+from betabo.lab.bench import OptimizerChoice, run_campaign
+from betabo.lab.bench.results import read_results
+from betabo.lab.bench.run import Record, perform
+from betabo.lab.bench.storage import encode
+from lab.reproduce.case import Here, campaigns_of
+
+ROOT = Path(__file__).parents[3]
+
+
+@pytest.fixture
+def elsewhere(monkeypatch: pytest.MonkeyPatch) -> ModuleType:
+    spec = importlib.util.spec_from_file_location("run_elsewhere", ROOT / "examples/run_elsewhere.py")
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    monkeypatch.setitem(sys.modules, "run_elsewhere", module)
+    spec.loader.exec_module(module)
+    return module
+
+
+def test_runs_from_elsewhere_are_kept_by_the_campaign(tmp_path: Path, elsewhere: ModuleType) -> None:
+    (campaign,) = campaigns_of("levy2d", "smoke")
+    campaign = replace(campaign, optimizers={"rbf": OptimizerChoice("random"), "matern": OptimizerChoice("random")})
+    runs = campaign.runs()
+    assert elsewhere.carry_out_one(runs[0], tmp_path / "json") == ""
+    stored = json.loads(gzip.decompress((tmp_path / f"json/{runs[0].key}.json.gz").read_bytes()))
+    assert elsewhere.collect(tmp_path / "json", tmp_path / "runs") == 1
+    assert elsewhere.collect(tmp_path / "json", tmp_path / "runs") == 0
+    assert (tmp_path / f"runs/{runs[0].key}.parquet").read_bytes() == encode(Record(**stored))
+    outcome = run_campaign(campaign, tmp_path / "runs", executor=Here())
+    assert (outcome.kept, outcome.done) == ([runs[0].key], [runs[1].key])
+    table = read_results(tmp_path / "runs").query("optimizer == 'rbf'")
+    fresh = perform(runs[0])
+    assert table["best"].tolist() == [row["best"] for row in fresh.rows]
+    assert [list(x) for x in table["x"]] == [row["x"] for row in fresh.rows]
+
+
+def test_failure_elsewhere_leaves_no_file(tmp_path: Path, elsewhere: ModuleType) -> None:
+    run = replace(campaigns_of("levy2d", "smoke")[0].runs()[0], problem="no-such-problem")
+    assert "ValueError" in elsewhere.carry_out_one(run, tmp_path)
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.slow
+def test_runs_elsewhere_need_little_and_stop_in_time(tmp_path: Path) -> None:
+    bare = (
+        "import runpy, sys\n"
+        "for name in ('pandas', 'pyarrow', 'matplotlib', 'rich', 'typer', 'optuna'): sys.modules[name] = None\n"
+        f"sys.argv = ['run_elsewhere.py', 'levy2d', '--scale', 'smoke', '--out', {str(tmp_path)!r}, *sys.argv[1:]]\n"
+        f"runpy.run_path({str(ROOT / 'examples/run_elsewhere.py')!r}, run_name='__main__')\n"
+    )
+    program = tmp_path / "bare.py"
+    program.write_text(bare.replace("runpy.run_path", "if __name__ == '__main__': runpy.run_path"))
+
+    def output(*arguments: str) -> list[str]:
+        command = [sys.executable, str(program), "--workers", "1", *arguments]
+        return subprocess.run(command, capture_output=True, text=True, check=True).stdout.splitlines()
+
+    assert output("--seconds", "0.001") == ["3 of 3 runs to do, 1 at a time", "0 runs done, 3 not started"]
+    first, *done, last = output()
+    assert first == "3 of 3 runs to do, 1 at a time"
+    assert [line.split()[1] for line in done] == ["done"] * 3
+    assert last == "3 runs done, 0 not started"
+    assert len(list(tmp_path.glob("*/levy-2-centre/0.json.gz"))) == 3
+    assert output() == ["0 of 3 runs to do, 1 at a time", "0 runs done, 0 not started"]
