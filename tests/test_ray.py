@@ -25,7 +25,7 @@ from ray import cloudpickle, tune
 
 from betabo import Categorical, Fixed, Float, Int, Space
 from betabo.attributes import STEP
-from betabo.optuna.record import Record
+from betabo.optuna.study_data import StudyData
 from betabo.ray import BetaSearch, _trainable, minimize, searcher
 
 BOX = [(-5.0, 10.0), (0.0, 15.0)]
@@ -77,7 +77,7 @@ class TestSearcher:
         study = search._ot_study
         assert states(search) == [TrialState.RUNNING] * 2
         assert [trial.params for trial in study.trials] == running
-        record = Record.of(study.trials, search._space, study.directions)
+        record = StudyData.of(study.trials, search._space, study.directions)
         np.testing.assert_allclose(record.data.pending, [[(c["x0"] + 5) / 15, c["x1"] / 15] for c in running])
         assert len(record.data.points) == 0
 

@@ -149,7 +149,7 @@ class BetaSearch(OptunaSearch):  # type: ignore[misc, unused-ignore]
         mode: `"min"` or `"max"`.
         seed: Seed; None draws one.
         keep_steps: Whether configurations carry their number, where they come from, and the figures of the model's
-            fit, under `betabo.optuna.record.STEP`.
+            fit, under `betabo.attributes.STEP`.
         settings: Settings of `BetaSampler`.
     """
 

@@ -24,7 +24,7 @@ from betabo.attributes import INTERRUPTED, PROPOSAL, STEP, WITHDRAWN
 from betabo.kernels import BetaMaternKernel
 from betabo.kernels.catalogue import KERNELS
 from betabo.optuna import BetaSampler, fit_study
-from betabo.optuna.record import Record
+from betabo.optuna.study_data import StudyData
 
 BOX: dict[str, BaseDistribution] = {"x": FloatDistribution(-5, 5), "y": FloatDistribution(0, 3)}
 
@@ -201,7 +201,7 @@ class TestWorkers:
         shown = study.get_trials(states=(TrialState.RUNNING,))[1]
         assert shown.params == {}
         assert shown.system_attrs[PROPOSAL] == proposal
-        record = Record.of(study.get_trials(), BOX, study.directions)
+        record = StudyData.of(study.get_trials(), BOX, study.directions)
         assert len(record.data.pending) == 2
         assert first.params != proposal
 
@@ -209,7 +209,7 @@ class TestWorkers:
         study = optuna.create_study(sampler=sampler(search_space=BOX))
         study.enqueue_trial({"x": 1.0, "y": 0.5})
         study.enqueue_trial({"x": "anything", "y": 0.5})
-        record = Record.of(study.get_trials(), BOX, study.directions)
+        record = StudyData.of(study.get_trials(), BOX, study.directions)
         assert record.data.pending.tolist() == [[0.6, 0.5 / 3]]
 
     def test_workers_that_ask_at_the_same_time_get_different_points(self, tmp_path: Path) -> None:
@@ -267,7 +267,7 @@ class TestRecord:
         study.add_trial(
             create_trial(params={"x": 4.0, "y": 0.0}, distributions=BOX, value=1, system_attrs={"retry_history": [3]})
         )
-        data = Record.of(study.trials, BOX, study.directions).data
+        data = StudyData.of(study.trials, BOX, study.directions).data
         assert data.failed[:, 0].tolist() == [0.6]
         assert data.points[:, 0].tolist() == [0.9]
 
@@ -284,7 +284,7 @@ class TestRecord:
                     intermediate_values=reported,
                 )
             )
-        data = Record.of(study.trials, BOX, study.directions).data
+        data = StudyData.of(study.trials, BOX, study.directions).data
         assert data.values.tolist() == [-1.0, -2.0, -3.0, -0.5, -2.0]
         assert len(data.failed) == 1
 
@@ -293,7 +293,7 @@ class TestRecord:
         study.add_trial(create_trial(params={"x": 1.0}, distributions={"x": BOX["x"]}, value=1))
         wide = {"x": FloatDistribution(-9, 9), "y": BOX["y"]}
         study.add_trial(create_trial(params={"x": 1.0, "y": 1.0}, distributions=wide, value=1))
-        assert len(Record.of(study.trials, BOX, study.directions).finished) == 0
+        assert len(StudyData.of(study.trials, BOX, study.directions).finished) == 0
 
 
 class TestConstraints:
@@ -329,7 +329,7 @@ class TestConstraints:
         study.add_trial(create_trial(params={"x": 0.0, "y": 0.0}, distributions=BOX, value=0, constraints={"c": -1.0}))
         study.add_trial(create_trial(params={"x": 1.0, "y": 0.0}, distributions=BOX, value=0, constraints={"c": 3.0}))
         study.add_trial(create_trial(params={"x": 2.0, "y": 0.0}, distributions=BOX, value=0))
-        assert Record.of(study.trials, BOX, study.directions).data.constraints[:, 0].tolist() == [-1.0, 3.0, 3.0]
+        assert StudyData.of(study.trials, BOX, study.directions).data.constraints[:, 0].tolist() == [-1.0, 3.0, 3.0]
 
 
 class TestSeveralObjectives:

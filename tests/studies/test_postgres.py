@@ -160,7 +160,7 @@ def test_a_server_that_is_gone_for_a_while_is_waited_for(make_plan: MakePlan, se
 def test_a_server_that_stays_away_ends_the_worker_with_one_line(
     make_plan: MakePlan, server: Server, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("betabo.studies.trouble.PATIENCE", 1.0)
+    monkeypatch.setattr("betabo.studies.database_errors.PATIENCE", 1.0)
     plan = make_plan(study="gone", storage=server.url, trials=3)
 
     def pull_the_plug(event: Event) -> None:

@@ -14,8 +14,8 @@ from optuna.trial import TrialState
 from sqlalchemy.exc import OperationalError
 
 from betabo.studies import StudyError, list_studies, load_study, open_storage
+from betabo.studies.database_errors import with_patience
 from betabo.studies.storage import study_names
-from betabo.studies.trouble import with_patience
 
 URL = "sqlite:///studies.db"
 

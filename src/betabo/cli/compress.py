@@ -223,7 +223,7 @@ def compress(
     from betabo.cli.loading import loading
 
     with loading(shown=not quiet):
-        from betabo.cli.run import Display, Run
+        from betabo.cli.run import ProgressStyle, StudyRun
         from betabo.cli.tables import console
         from betabo.cli.trials import TrialReader
         from betabo.compress.preparation import prepare
@@ -253,7 +253,7 @@ def compress(
         )
         config = _config(chosen, kernel, acquisition, starting_points, pareto)
     screen = console()
-    display = Display.choose(quiet=quiet, plain=plain)
+    display = ProgressStyle.choose(quiet=quiet, plain=plain)
 
     def say(line: str) -> None:
         if not quiet:
@@ -279,7 +279,7 @@ def compress(
     if start is Start.UNIFORM and not opened.get_trials(deepcopy=False):
         for ratio in uniform_levels(config.design_size(len(plan.space.names)), objective.bounds):
             opened.enqueue_trial(dict.fromkeys(plan.space.names, ratio))
-    run = Run(plan, opened, workers, display)
+    run = StudyRun(plan, opened, workers, display)
     outcome = run.to_the_end()
     run.summarize(storage_option=storage_option(context, storage), points=False)
     if outcome.error:

@@ -154,7 +154,7 @@ def minimize(
     from betabo.cli.loading import loading
 
     with loading(shown=not quiet):
-        from betabo.cli.run import Display, Run
+        from betabo.cli.run import ProgressStyle, StudyRun
         from betabo.studies import Plan, open_study
 
         name = study or _study_name(function, command)
@@ -172,7 +172,7 @@ def minimize(
         _at_least_one("--workers", workers)
         plan.objective.check(plan.space)
         opened = open_study(plan, on_warning=warn)
-    run = Run(plan, opened, workers, Display.choose(quiet=quiet, plain=plain))
+    run = StudyRun(plan, opened, workers, ProgressStyle.choose(quiet=quiet, plain=plain))
     outcome = run.to_the_end()
     run.summarize(storage_option=storage_option(context, storage))
     if outcome.error:

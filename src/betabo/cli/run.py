@@ -33,7 +33,7 @@ _NOTES = (
 )
 
 
-class Display(Enum):
+class ProgressStyle(Enum):
     """How progress is shown."""
 
     LIVE = "a live table"
@@ -41,7 +41,7 @@ class Display(Enum):
     QUIET = "nothing but the end"
 
     @classmethod
-    def choose(cls, *, quiet: bool, plain: bool) -> Display:
+    def choose(cls, *, quiet: bool, plain: bool) -> ProgressStyle:
         """What was asked for, or the live table on a terminal and lines elsewhere."""
         if quiet:
             return cls.QUIET
@@ -49,7 +49,7 @@ class Display(Enum):
 
 
 @dataclass(frozen=True)
-class Outcome:
+class RunOutcome:
     """How a run ended.
 
     Attributes:
@@ -63,18 +63,18 @@ class Outcome:
     error: str
 
 
-class Run:
+class StudyRun:
     """One run of a study until it has its trials, or is stopped.
 
     Args:
         plan: The plan.
         study: The study that was opened from it.
         workers: Number of worker processes.
-        display: How progress is shown.
+        style: How progress is shown.
     """
 
-    def __init__(self, plan: Plan, study: optuna.Study, workers: int, display: Display) -> None:
-        self._plan, self._workers, self._display = plan, workers, display
+    def __init__(self, plan: Plan, study: optuna.Study, workers: int, style: ProgressStyle) -> None:
+        self._plan, self._workers, self._style = plan, workers, style
         self._reader = TrialReader(study)
         self._trials: Sequence[Trial] = self._reader.read()
         self._before = self._finished()
@@ -83,11 +83,11 @@ class Run:
         self._ready: float | None = None
         self._screen: Console = console()
 
-    def to_the_end(self) -> Outcome:
+    def to_the_end(self) -> RunOutcome:
         """Run until the study has its trials, an error, or an interrupt; everything is stored in any case."""
         self._announce()
         if self._before >= self._plan.trials:
-            return Outcome(complete=True, interrupted=False, error="")
+            return RunOutcome(complete=True, interrupted=False, error="")
         runner = Runner(self._plan, workers=self._workers)
         with self._interruptible(), self._live():
             runner.start()
@@ -97,7 +97,7 @@ class Run:
                 if runner.alive:
                     runner.kill()
         self._trials = self._reader.read()
-        return Outcome(
+        return RunOutcome(
             complete=self._finished() >= self._plan.trials, interrupted=self._interrupts > 0, error=runner.error
         )
 
@@ -111,7 +111,7 @@ class Run:
         when = f" in {passed}" if new == finished else f"; {new} of them now, in {passed}" if new else ""
         screen.print(f"{finished} of {plan.trials} trials{failed}{when}")
         print_best(screen, self._trials, plan.directions, points)
-        if self._display is Display.QUIET or not finished:
+        if self._style is ProgressStyle.QUIET or not finished:
             return
         best = best_of(self._trials, plan.directions[0]) if len(plan.directions) == 1 else None
         if best is not None and points:
@@ -121,7 +121,7 @@ class Run:
         print_next(screen, plan.study, storage_option)
 
     def _announce(self) -> None:
-        if self._display is Display.QUIET:
+        if self._style is ProgressStyle.QUIET:
             return
         plan = self._plan
         self._screen.print(f"study {plan.study}: {plan.objective.describe()}", soft_wrap=True)
@@ -149,7 +149,7 @@ class Run:
             time.sleep(_PAUSE)
 
     def _stop(self, runner: Runner, at_once: bool) -> None:
-        if self._display is not Display.LIVE:
+        if self._style is not ProgressStyle.LIVE:
             warn(_NOTES[2] if at_once else _NOTES[1])
         if at_once:
             runner.kill()
@@ -163,11 +163,11 @@ class Run:
         if event.kind in ("warning", "died", "interrupted", "lost") and event.message and not cut_off_here:
             trial = "" if event.trial is None else f"trial {event.trial}: "
             self._say(f"{trial}{event.message}")
-        if event.kind == "finished" and self._display is Display.PLAIN:
+        if event.kind == "finished" and self._style is ProgressStyle.PLAIN:
             self._screen.print(self._line(event), soft_wrap=True)
 
     def _say(self, message: str) -> None:
-        if self._display is Display.LIVE:
+        if self._style is ProgressStyle.LIVE:
             self._screen.print(f"warning: {message}", style="yellow")  # above the live table
         else:
             warn(message)
@@ -209,7 +209,7 @@ class Run:
         return sum(trial.counts for trial in self._trials)
 
     def _live(self) -> AbstractContextManager[object]:
-        if self._display is not Display.LIVE:
+        if self._style is not ProgressStyle.LIVE:
             return nullcontext()
         return Live(get_renderable=self._picture, console=self._screen, refresh_per_second=8, transient=True)
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from betabo.optimizer.config import Config
 from betabo.optimizer.optimizer import Optimizer, TooManyFailuresError
-from betabo.optimizer.progress import Display, show_progress
+from betabo.optimizer.progress import SearchProgress, show_progress
 from betabo.optimizer.result import SearchResult
 
 
@@ -56,7 +56,7 @@ def minimize(
         bounds if space is None else space, seed=seed, initial_points=initial_points, config=config, **settings
     )
     message, complete = f"the budget of {budget} evaluations is used up", True
-    with show_progress(budget) if progress else Display() as display:
+    with show_progress(budget) if progress else SearchProgress() as display:
         for _ in range(budget):
             try:
                 point = optimizer.ask()

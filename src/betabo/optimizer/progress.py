@@ -9,13 +9,13 @@ from types import TracebackType
 from betabo.optimizer.history import Evaluation
 
 
-class Display:
+class SearchProgress:
     """Shows nothing."""
 
     def update(self, history: list[Evaluation]) -> None:
         """Called after each evaluation."""
 
-    def __enter__(self) -> Display:
+    def __enter__(self) -> SearchProgress:
         return self
 
     def __exit__(
@@ -24,7 +24,7 @@ class Display:
 
 
 @contextmanager
-def show_progress(budget: int) -> Iterator[Display]:
+def show_progress(budget: int) -> Iterator[SearchProgress]:
     """A bar with the best value and the time left."""
     try:
         from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
@@ -41,7 +41,7 @@ def show_progress(budget: int) -> Iterator[Display]:
     with Progress(*columns) as bar:
         task = bar.add_task("", total=budget, best="-", failed="")
 
-        class Bar(Display):
+        class Bar(SearchProgress):
             def update(self, history: list[Evaluation]) -> None:
                 values = [e.value for e in history if e.value is not None]
                 failures = len(history) - len(values)

@@ -13,7 +13,7 @@ from optuna.distributions import BaseDistribution
 from betabo.optimizer.config import Config
 from betabo.optimizer.data import Points
 from betabo.optimizer.model import Surrogate
-from betabo.optuna.record import Record
+from betabo.optuna.study_data import StudyData
 from betabo.space import Space
 
 
@@ -22,32 +22,32 @@ class StudyModel:
     """A Gaussian process for each objective and constraint of a study.
 
     Attributes:
-        record: The trials that it was fitted to.
+        study_data: The trials that it was fitted to.
         surrogate: The fitted processes, in the unit cube and of transformed values of which less is better.
     """
 
-    record: Record
+    study_data: StudyData
     surrogate: Surrogate
 
     @property
     def space(self) -> Space:
         """The search space; a categorical parameter is over the positions of its choices."""
-        return self.record.space
+        return self.study_data.space
 
     @property
     def distributions(self) -> Mapping[str, BaseDistribution]:
         """The search space as Optuna's distributions."""
-        return self.record.distributions
+        return self.study_data.distributions
 
     @property
     def units(self) -> Points:
         """Points of the unit cube that the model was fitted to, `n x d`."""
-        return self.record.data.points
+        return self.study_data.data.points
 
     @property
     def values(self) -> Points:
         """Their values in the study's own units, `n x m`."""
-        return self.record.data.objectives * self.record.signs
+        return self.study_data.data.objectives * self.study_data.signs
 
     @property
     def diagnostics(self) -> dict[str, Any]:
@@ -66,7 +66,7 @@ class StudyModel:
             An array `k x n`.
         """
         output = self.surrogate.objectives[objective]
-        if self.record.signs[objective] > 0:
+        if self.study_data.signs[objective] > 0:
             return output.quantiles(units, probabilities)
         return -output.quantiles(units, [1 - p for p in probabilities])
 
@@ -88,9 +88,9 @@ def fit_study(study: optuna.Study, config: Config | None = None, seed: int = 0) 
     distributions = {name: d for name, d in common.items() if not d.single()}
     if not distributions:
         raise ValueError(f"study {study.study_name!r} has no parameter that all its finished trials share.")
-    record = Record.of(trials, distributions, study.directions)
-    if len(record.finished) < 2:
+    known = StudyData.of(trials, distributions, study.directions)
+    if len(known.finished) < 2:
         raise ValueError(
-            f"study {study.study_name!r} has {len(record.finished)} finished trials, expected at least 2 for a model."
+            f"study {study.study_name!r} has {len(known.finished)} finished trials, expected at least 2 for a model."
         )
-    return StudyModel(record, Surrogate.fit(record.data, config, seed))
+    return StudyModel(known, Surrogate.fit(known.data, config, seed))

@@ -20,8 +20,8 @@ from betabo.optimizer.config import Config
 from betabo.optimizer.core import Proposal, mix_seeds, propose
 from betabo.optimizer.data import Points
 from betabo.optuna.model import StudyModel
-from betabo.optuna.record import Record
 from betabo.optuna.space import decode, to_distributions
+from betabo.optuna.study_data import StudyData
 from betabo.space import Space
 from betabo.surrogate import FitState
 
@@ -116,8 +116,8 @@ class BetaSampler(BaseSampler):
         for attempt in range(_ATTEMPTS):
             if attempt > 1:  # two workers that answer each other need to fall out of step
                 time.sleep(waits.uniform(0, _PAUSE * 2**attempt))
-            parameters, unit, record = self._propose(study, trial, search_space)
-            if not _is_under_way(study, trial, unit, record):
+            parameters, unit, known = self._propose(study, trial, search_space)
+            if not _is_under_way(study, trial, unit, known):
                 break
         return parameters
 
@@ -137,28 +137,28 @@ class BetaSampler(BaseSampler):
 
     def _propose(
         self, study: Study, trial: FrozenTrial, search_space: dict[str, BaseDistribution]
-    ) -> tuple[dict[str, Any], Points, Record]:
+    ) -> tuple[dict[str, Any], Points, StudyData]:
         """Parameters, the same in the unit cube, and what they were proposed from."""
         trials = study.get_trials(deepcopy=False)
-        record = Record.of(trials, search_space, study.directions, asking=trial.number)
-        signature = [_name(self.config.kernel), record.space.coordinates]
+        known = StudyData.of(trials, search_space, study.directions, asking=trial.number)
+        signature = [_name(self.config.kernel), known.space.coordinates]
         proposal = propose(
-            record.data,
+            known.data,
             self.config,
             seed=self._seed,
             states=_last_states(trials, signature),
-            snap=record.space.snap,
-            neighbours=None if record.space.is_continuous else record.space.neighbours,
+            snap=known.space.snap,
+            neighbours=None if known.space.is_continuous else known.space.neighbours,
             index=trial.number,
         )
         if proposal.surrogate is not None:
-            self.last_model = StudyModel(record, proposal.surrogate)
-        point = record.space.from_unit(proposal.points[0])
+            self.last_model = StudyModel(known, proposal.surrogate)
+        point = known.space.from_unit(proposal.points[0])
         assert isinstance(point, dict)
         parameters = decode(point, search_space)
         _store(study, trial, PROPOSAL, parameters)
         _store(study, trial, STEP, _step(proposal, signature))
-        return parameters, proposal.points[0], record
+        return parameters, proposal.points[0], known
 
 
 def _step(proposal: Proposal, signature: list[Any]) -> dict[str, Any]:
@@ -178,13 +178,13 @@ def _last_states(trials: Sequence[FrozenTrial], signature: list[Any]) -> tuple[F
     return ()
 
 
-def _is_under_way(study: Study, trial: FrozenTrial, unit: Points, known: Record) -> bool:
+def _is_under_way(study: Study, trial: FrozenTrial, unit: Points, known: StudyData) -> bool:
     """Whether another trial is evaluating much the same point without this one having known.
 
     Every worker writes its proposal before it looks. Of two that propose the same, the later one thus always notices.
     """
     trials = study.get_trials(deepcopy=False, states=(TrialState.RUNNING,))
-    now = Record.of(trials, known.distributions, study.directions, asking=trial.number)
+    now = StudyData.of(trials, known.distributions, study.directions, asking=trial.number)
     seen = {tuple(place) for place in known.data.pending.tolist()}  # by place: a worker may change its proposal
     return any(tuple(place.tolist()) not in seen and np.abs(unit - place).max() <= _CLOSE for place in now.data.pending)
 

@@ -13,7 +13,7 @@ from optuna.study import StudyDirection
 from optuna.trial import TrialState
 
 from betabo.attributes import INTERRUPTED, REASON, STEP, WITHDRAWN
-from betabo.optuna.record import proposed_parameters
+from betabo.optuna.study_data import proposed_parameters
 from betabo.report.boundary import trial_distance
 from betabo.report.pareto import pareto_front
 

@@ -20,7 +20,7 @@ from betabo.files import write_text
 from betabo.optuna.model import fit_study
 from betabo.report import boundary, figures, overview
 from betabo.report.facts import StudyFacts, read_study
-from betabo.report.sections import Section, Sections
+from betabo.report.sections import PageSection, Sections
 from betabo.report.text import counted
 
 if TYPE_CHECKING:
@@ -68,9 +68,9 @@ def _render(facts: StudyFacts, charts: Sections) -> str:
     environment = Environment(autoescape=True, trim_blocks=True, lstrip_blocks=True)
     return environment.from_string(_resource("template.html")).render(
         facts=facts,
-        best=Section("best", best, best),
+        best=PageSection("best", best, best),
         sections=charts.all(),
-        trials=Section("trials", "Trials", "Trials"),
+        trials=PageSection("trials", "Trials", "Trials"),
         summary=overview.summary(facts, parameters),
         tiles=overview.tiles(facts, charts.centre),
         hints=boundary.hints(facts, parameters),

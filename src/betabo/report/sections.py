@@ -56,7 +56,7 @@ class Chart:
 
 
 @dataclass(frozen=True)
-class Group:
+class ChartGroup:
     """Plots that stand together.
 
     Attributes:
@@ -75,7 +75,7 @@ class Group:
 
 
 @dataclass(frozen=True)
-class Section:
+class PageSection:
     """One part of the page.
 
     Attributes:
@@ -91,7 +91,7 @@ class Section:
     title: str
     short: str
     missing: str = ""
-    groups: list[Group] = field(default_factory=list)
+    groups: list[ChartGroup] = field(default_factory=list)
     pairs: list[tuple[str, str]] = field(default_factory=list)
 
 
@@ -114,7 +114,7 @@ class Sections:
         self.ranked = ranking(self.importances)
         self.figures: dict[str, Any] = {}
 
-    def all(self) -> list[Section]:
+    def all(self) -> list[PageSection]:
         """All sections in their order."""
         return [
             self.convergence(),
@@ -125,18 +125,18 @@ class Sections:
             self.hyperparameters(),
         ]
 
-    def convergence(self) -> Section:
+    def convergence(self) -> PageSection:
         """The best value so far, or the Pareto front and its hypervolume."""
         facts = self.facts
         groups = []
         if facts.complete and facts.has_one_objective:
-            groups = [Group([self._progress()])]
+            groups = [ChartGroup([self._progress()])]
         elif facts.complete:
-            groups = [Group([self._front(), *self._hypervolume()])]
+            groups = [ChartGroup([self._front(), *self._hypervolume()])]
         missing = "" if groups else "No trial has finished with a value yet."
-        return Section("convergence", "Convergence", "Convergence", missing, groups)
+        return PageSection("convergence", "Convergence", "Convergence", missing, groups)
 
-    def boundary(self) -> Section:
+    def boundary(self) -> PageSection:
         """The distance of each trial to the boundary."""
         valued = [t for t in self.facts.trials if t.values]
         groups, missing = [], ""
@@ -149,12 +149,12 @@ class Sections:
                 "with log parameters on their log scale. A search that settles at 0 presses against the box; the "
                 "table at the top tells which parameters do."
             )
-            groups = [Group([self._chart("boundary", figure, caption)])]
+            groups = [ChartGroup([self._chart("boundary", figure, caption)])]
         else:
             missing = "There are no finished trials with numeric parameters, and so no distances."
-        return Section("boundary", "Distance to the boundary", "Boundary", missing, groups)
+        return PageSection("boundary", "Distance to the boundary", "Boundary", missing, groups)
 
-    def importance(self) -> Section:
+    def importance(self) -> PageSection:
         """Sobol indices of the model's prediction."""
         charts, flat = [], []
         for table in self.importances:
@@ -174,19 +174,19 @@ class Sections:
         if len(self.ranked) > _MOST_BARS:
             caption += f" The {_MOST_BARS} most important of {len(self.ranked)} are shown."
         layout = "single" if self.facts.has_one_objective else "pair"
-        groups = [Group(charts, layout, caption=caption)] if charts else []
+        groups = [ChartGroup(charts, layout, caption=caption)] if charts else []
         flatness = f"The model predicts the same everywhere for {listed(flat)}: no parameter matters." if flat else ""
-        return Section("importance", "Importance of the parameters", "Importance", self.reason or flatness, groups)
+        return PageSection("importance", "Importance of the parameters", "Importance", self.reason or flatness, groups)
 
-    def slices(self) -> Section:
+    def slices(self) -> PageSection:
         """The model's prediction along each parameter, through the best point."""
         point = "best point" if self.facts.has_one_objective else "balanced trial"
         title = f"Predictions through the {point}"
         missing = self.reason or why_no_best(self.facts)
         if self.model is None or self.centre is None:
-            return Section("slices", title, "Predictions", missing)
+            return PageSection("slices", title, "Predictions", missing)
         if not self.model.distributions.keys() <= self.centre.params.keys():
-            return Section("slices", title, "Predictions", f"The {point} lacks a parameter of the model.")
+            return PageSection("slices", title, "Predictions", f"The {point} lacks a parameter of the model.")
         tables = slices(self.model, self.centre.params, self.ranked[:_MOST_SLICES])
         caption = (
             f"Each panel changes one parameter of trial {self.centre.number} (star) and keeps the others. The line is "
@@ -201,16 +201,16 @@ class Sections:
             charts = self._panels(objective, [table for table in tables if table.objective == objective])
             is_last = objective + 1 == len(self.facts.objectives)
             heading = "" if self.facts.has_one_objective else name
-            groups.append(Group(charts, "grid", heading, caption if is_last else ""))
-        return Section("slices", title, "Predictions", "", groups)
+            groups.append(ChartGroup(charts, "grid", heading, caption if is_last else ""))
+        return PageSection("slices", title, "Predictions", "", groups)
 
-    def parallel(self) -> Section:
+    def parallel(self) -> PageSection:
         """Parallel coordinates of the complete trials."""
         facts, complete = self.facts, self.facts.complete
         common = [name for name in facts.distributions if complete and all(name in t.params for t in complete)]
         title, short = "Parallel coordinates", "Parallel"
         if not common:
-            return Section("parallel", title, short, "There are no finished trials with parameters in common.")
+            return PageSection("parallel", title, short, "There are no finished trials with parameters in common.")
         order = [name for name in self.ranked if name in common]
         order += [name for name in common if name not in order]
         ranked = sorted(complete, key=lambda t: (t.violation or 0.0, facts.losses([t])[0]))
@@ -225,9 +225,9 @@ class Sections:
             caption += f" The best {len(shown)} of {len(complete)} trials are shown."
         chart = self._chart("parallel", figures.parallel(facts, axes, shown), caption)
         least = _AXIS_PIXELS * (len(axes) + len(facts.objectives))
-        return Section("parallel", title, short, "", [Group([chart], least=least)])
+        return PageSection("parallel", title, short, "", [ChartGroup([chart], least=least)])
 
-    def hyperparameters(self) -> Section:
+    def hyperparameters(self) -> PageSection:
         """Hyperparameters over time, and those of the model that was fitted for this page."""
         labels = [] if self.model is None else coordinate_labels(self.model)
         found = traces(self.facts, labels)
@@ -243,9 +243,9 @@ class Sections:
             missing = "All trials so far belong to the starting design; the model comes after it."
         if missing and self.model is not None:
             missing += " Those of the model that was fitted for this page are:"
-        groups = [Group(charts, "pair", caption=caption)] if charts or constant else []
+        groups = [ChartGroup(charts, "pair", caption=caption)] if charts or constant else []
         pairs = [] if self.model is None else _fit_pairs(self.model, self.facts.objectives)
-        return Section("model", "The model over time", "Model", missing, groups, pairs)
+        return PageSection("model", "The model over time", "Model", missing, groups, pairs)
 
     def _chart(self, key: str, figure: Any, caption: str = "", title: str = "") -> Chart:
         self.figures[key] = figure

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from betabo.studies.plan import Plan, open_study
     from betabo.studies.runner import Runner, run_study
     from betabo.studies.storage import DEFAULT_STORAGE, StudyInfo, list_studies, load_study, open_storage, study_names
-    from betabo.studies.stored import study_space
+    from betabo.studies.stored_plan import study_space
     from betabo.studies.table import bounds_hit, export, trial_rows
     from betabo.studies.worker import WorkerOutcome, run_worker
     from betabo.studies.workspace import Workspace
@@ -51,7 +51,7 @@ _HOME = {
     "show_parameter": "parameters",
     "space_from_toml": "parameters",
     "study_names": "storage",
-    "study_space": "stored",
+    "study_space": "stored_plan",
     "trial_rows": "table",
 }
 

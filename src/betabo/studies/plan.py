@@ -15,12 +15,12 @@ from optuna.study import Study, StudyDirection, create_study
 
 from betabo.optimizer import Config
 from betabo.space import Space
+from betabo.studies.database_errors import storage_errors
 from betabo.studies.errors import StudyError
 from betabo.studies.objectives import Objective, objective_from_json
 from betabo.studies.parameters import show_parameter
 from betabo.studies.storage import DEFAULT_STORAGE, open_storage, quiet_optuna
-from betabo.studies.stored import PLAN, stored_plan
-from betabo.studies.trouble import storage_errors
+from betabo.studies.stored_plan import PLAN, stored_plan
 
 DIRECTIONS = ("minimize", "maximize")
 

@@ -15,7 +15,7 @@ from optuna.trial import FrozenTrial, TrialState
 from betabo.attributes import HEARTBEAT, INTERRUPTED, WITHDRAWN, WORKER
 from betabo.studies.ledger import Ledger
 from betabo.studies.process import is_alive
-from betabo.studies.stored import study_space
+from betabo.studies.stored_plan import study_space
 
 HEARTBEAT_INTERVAL = 15.0  # seconds between two signs of life of a worker
 GRACE_PERIOD = 60.0  # seconds without one after which a worker on another machine counts as dead

@@ -21,13 +21,13 @@ from typing import IO
 from optuna.study import Study
 
 from betabo.attributes import REASON
+from betabo.studies.database_errors import storage_errors
 from betabo.studies.errors import StudyError
 from betabo.studies.events import Event
 from betabo.studies.plan import Plan, open_study
 from betabo.studies.process import kill_group
 from betabo.studies.recovery import Recovery, close_trial
 from betabo.studies.storage import open_storage
-from betabo.studies.trouble import storage_errors
 from betabo.studies.workspace import study_folder
 
 _MOST_CRASHES = 3  # times that the same parameters may take their worker down before the trial counts as failed

@@ -15,8 +15,8 @@ from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from betabo.studies.database_errors import storage_errors
 from betabo.studies.errors import StudyError
-from betabo.studies.trouble import storage_errors
 from betabo.suggestions import did_you_mean
 
 if TYPE_CHECKING:

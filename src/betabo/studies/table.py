@@ -19,7 +19,7 @@ from betabo.space import Float, Int, Space
 from betabo.studies.errors import StudyError
 from betabo.studies.ledger import Ledger
 from betabo.studies.process import is_alive
-from betabo.studies.stored import study_space
+from betabo.studies.stored_plan import study_space
 
 Format = Literal["parquet", "csv", "json"]
 

@@ -19,6 +19,7 @@ from optuna.trial import FrozenTrial, Trial, TrialState, create_trial
 
 from betabo.attributes import HEARTBEAT, INTERRUPTED, REASON, RETRY_OF, SECONDS, WITHDRAWN, WORKER
 from betabo.studies import recovery
+from betabo.studies.database_errors import with_patience
 from betabo.studies.errors import EvaluationFailedError, ObjectiveError, StudyError
 from betabo.studies.events import Event, Kind
 from betabo.studies.ledger import Ledger
@@ -26,7 +27,6 @@ from betabo.studies.plan import Plan, open_study
 from betabo.studies.process import this_worker
 from betabo.studies.recovery import Recovery, close_trial
 from betabo.studies.storage import open_storage
-from betabo.studies.trouble import with_patience
 from betabo.studies.values import as_values
 from betabo.studies.workspace import Workspace
 

@@ -18,7 +18,7 @@ from betabo.space import Space
 
 
 @dataclass(frozen=True)
-class Record:
+class StudyData:
     """A study's trials in the unit cube.
 
     Attributes:
@@ -42,7 +42,7 @@ class Record:
         distributions: Mapping[str, BaseDistribution],
         directions: Sequence[StudyDirection],
         asking: int | None = None,
-    ) -> Record:
+    ) -> StudyData:
         """Read the trials.
 
         A trial that lacks a parameter, or has a value outside its distribution, is left out. A pruned trial counts with
