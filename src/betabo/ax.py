@@ -7,10 +7,10 @@ from __future__ import annotations
 
 from typing import Any
 
-try:
+from betabo.extras import needs_extra
+
+with needs_extra("ax", "betabo.ax needs Ax"):
     from ax.adapter.registry import Generators
-except ImportError as error:
-    raise ImportError("betabo.ax needs Ax: pip install 'betabo[ax]'") from error
 
 import torch
 from ax.core.experiment import Experiment

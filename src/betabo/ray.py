@@ -11,12 +11,12 @@ from operator import getitem
 from pathlib import Path
 from typing import Any
 
-try:
+from betabo.extras import needs_extra
+
+with needs_extra("ray", "betabo.ray needs Ray Tune"):
     import ray
     from ray import tune
     from ray.tune.search.optuna import OptunaSearch
-except ImportError as error:
-    raise ImportError("betabo.ray needs Ray Tune: pip install 'betabo[ray]'") from error
 
 import numpy as np
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import sys
 
+from betabo.extras import install_extra
+
 
 def main() -> None:
     """Run the command line and exit with its code."""
@@ -12,6 +14,6 @@ def main() -> None:
     except ModuleNotFoundError as error:
         if error.name not in ("rich", "typer"):
             raise
-        sys.stderr.write(f"error: the command line needs {error.name}: pip install 'betabo[cli]'\n")
+        sys.stderr.write(f"error: {install_extra('cli', f'the command line needs {error.name}')}\n")
         sys.exit(2)
     app(prog_name="betabo")

@@ -8,6 +8,7 @@ import typer
 
 from betabo.cli.errors import user_errors
 from betabo.cli.options import DEFAULT_STORAGE, Storage
+from betabo.extras import needs_extra
 
 
 @user_errors
@@ -19,10 +20,8 @@ def dashboard(
 
     Example: betabo dashboard --port 8081
     """
-    try:
+    with needs_extra("dashboard", "the dashboard needs optuna-dashboard"):
         from optuna_dashboard import run_server
-    except ImportError as error:
-        raise ImportError("the dashboard needs optuna-dashboard: pip install 'betabo[dashboard]'") from error
     from betabo.studies.storage import open_storage
 
     opened = open_storage(storage, must_exist=True)

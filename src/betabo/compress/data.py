@@ -19,6 +19,8 @@ from typing import Any
 
 import torch
 
+from betabo.extras import needs_extra
+
 _SUFFIXES = (".parquet", ".csv", ".tsv", ".jsonl", ".json", ".txt")
 _IMAGES = (".png", ".jpg", ".jpeg", ".bmp", ".webp")
 _PARTS = ("train", "validation_matched", "dev_matched", "validation", "valid", "dev", "val", "test")
@@ -319,8 +321,6 @@ def _fingerprint(paths: Sequence[Path]) -> str:
 
 
 def _pyarrow() -> Any:
-    try:
+    with needs_extra("compress", "reading data needs pyarrow"):
         import pyarrow
-    except ImportError as error:
-        raise ImportError("reading data needs pyarrow: pip install 'betabo[compress]'") from error
     return pyarrow

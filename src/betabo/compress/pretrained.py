@@ -13,6 +13,8 @@ from typing import TYPE_CHECKING, Any
 import torch
 from torch import nn
 
+from betabo.extras import needs_extra
+
 if TYPE_CHECKING:
     from betabo.compress.tasks import Task, TaskData
 
@@ -301,8 +303,6 @@ def _quiet() -> Iterator[None]:
 
 
 def _transformers() -> Any:
-    try:
+    with needs_extra("compress", "models need transformers"):
         import transformers
-    except ImportError as error:
-        raise ImportError("models need transformers: pip install 'betabo[compress]'") from error
     return transformers

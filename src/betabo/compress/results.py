@@ -15,11 +15,14 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass
+from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
+
+from betabo.extras import needs_extra
 
 if TYPE_CHECKING:
     from pandas import DataFrame
@@ -199,11 +202,11 @@ def _read_experiments(path: Path) -> dict[str, Experiment]:
 
 
 def _read_table(path: Path, columns: tuple[str, ...]) -> DataFrame:
-    try:
-        import pandas
-        import pyarrow  # noqa: F401  # pandas reads Parquet with it
-    except ImportError as error:
-        raise ImportError(f"stored searches need {error.name}: pip install 'betabo[tables]'") from error
+    for package in ("pandas", "pyarrow"):  # pandas reads Parquet with pyarrow
+        with needs_extra("tables", f"stored searches need {package}"):
+            import_module(package)
+    import pandas
+
     if not path.is_file():
         raise ValueError(f"{path} is missing; expected a folder of stored searches.")
     table = pandas.read_parquet(path)

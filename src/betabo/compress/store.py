@@ -23,6 +23,7 @@ from torch import Tensor, nn
 import betabo
 from betabo.compress.layers import CompactLinear
 from betabo.compress.structure import Structure
+from betabo.extras import needs_extra
 from betabo.files import whole_folder
 
 FORMAT = 1
@@ -197,17 +198,13 @@ def _is_hugging_face(model: nn.Module) -> bool:
 
 
 def _transformers() -> Any:
-    try:
+    with needs_extra("compress", "Hugging Face models need Transformers"):
         return import_module("transformers")
-    except ImportError as error:
-        raise ImportError("Hugging Face models need Transformers: pip install 'betabo[compress]'") from error
 
 
 def _safetensors() -> Any:
-    try:
+    with needs_extra("compress", "storing a model needs safetensors"):
         return import_module("safetensors.torch")
-    except ImportError as error:
-        raise ImportError("storing a model needs safetensors: pip install 'betabo[compress]'") from error
 
 
 def _check_target(target: Path) -> None:

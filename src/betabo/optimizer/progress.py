@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from types import TracebackType
 
+from betabo.extras import needs_extra
 from betabo.optimizer.history import Evaluation
 
 
@@ -26,10 +27,8 @@ class SearchProgress:
 @contextmanager
 def show_progress(budget: int) -> Iterator[SearchProgress]:
     """A bar with the best value and the time left."""
-    try:
+    with needs_extra("progress", "progress=True needs rich"):
         from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
-    except ImportError as error:
-        raise ImportError("progress=True needs rich: pip install 'betabo[progress]'") from error
     columns = (
         TextColumn("minimizing"),
         BarColumn(),

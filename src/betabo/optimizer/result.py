@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from scipy.optimize import OptimizeResult
 
+from betabo.extras import needs_extra
 from betabo.optimizer.history import Evaluation, boundary_distance, on_face
 from betabo.space import Space
 
@@ -89,16 +90,12 @@ class SearchResult(OptimizeResult):  # type: ignore[misc]
 
     def to_pandas(self) -> pandas.DataFrame:
         """The record as a pandas table, one row an evaluation."""
-        try:
+        with needs_extra("tables", "to_pandas needs pandas"):
             import pandas
-        except ImportError as error:
-            raise ImportError("to_pandas needs pandas: pip install 'betabo[tables]'") from error
         return pandas.DataFrame(self.rows())
 
     def to_arrow(self) -> pyarrow.Table:
         """The record as an Arrow table, one row an evaluation."""
-        try:
+        with needs_extra("tables", "to_arrow needs pyarrow"):
             import pyarrow
-        except ImportError as error:
-            raise ImportError("to_arrow needs pyarrow: pip install 'betabo[tables]'") from error
         return pyarrow.Table.from_pylist(self.rows())

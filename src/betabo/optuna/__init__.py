@@ -1,9 +1,9 @@
 """betabo in Optuna: a sampler, and the model that it has of a study."""
 
-try:
+from betabo.extras import needs_extra
+
+with needs_extra("optuna", "betabo.optuna needs Optuna 5"):
     import optuna as _optuna  # noqa: F401
-except ImportError as error:
-    raise ImportError("betabo.optuna needs Optuna 5: pip install 'betabo[optuna]'") from error
 
 from betabo.optuna.model import StudyModel, fit_study
 from betabo.optuna.sampler import BetaSampler

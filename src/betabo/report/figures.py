@@ -8,10 +8,10 @@ from html import escape
 from itertools import combinations, pairwise
 from typing import Any
 
-try:
+from betabo.extras import needs_extra
+
+with needs_extra("report", "A report needs plotly"):
     import plotly.graph_objects as go
-except ImportError as error:
-    raise ImportError("A report needs plotly: pip install 'betabo[report]'") from error
 
 from betabo.report.facts import StudyFacts, TrialFacts
 from betabo.report.predictions import Importance, Slice

@@ -15,6 +15,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from betabo.extras import install_extra, needs_extra
 from betabo.studies.database_errors import storage_errors
 from betabo.studies.errors import StudyError
 from betabo.suggestions import did_you_mean
@@ -134,11 +135,9 @@ def quiet_optuna() -> Iterator[None]:
 
 
 def _parse_url(url: str) -> URL:
-    try:
+    with needs_extra("optuna", "studies need Optuna 5"):
         from sqlalchemy.engine import make_url
         from sqlalchemy.exc import ArgumentError
-    except ImportError as error:
-        raise ImportError("studies need Optuna 5: pip install 'betabo[optuna]'") from error
     try:
         address = make_url(url)
     except (ArgumentError, ValueError) as error:
@@ -197,7 +196,7 @@ def _postgres_driver(drivername: str) -> str:
     for driver in ("psycopg", "psycopg2"):
         if importlib.util.find_spec(driver) is not None:
             return f"postgresql+{driver}"
-    raise StudyError("PostgreSQL needs the package psycopg: pip install 'betabo[postgres]'")
+    raise StudyError(install_extra("postgres", "PostgreSQL needs psycopg"))
 
 
 def _create(address: URL, shown: str, options: dict[str, Any]) -> RDBStorage:

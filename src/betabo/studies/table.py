@@ -14,6 +14,7 @@ from optuna.study import Study
 from optuna.trial import FrozenTrial
 
 from betabo.attributes import INTERRUPTED, REASON, RETRY_OF, SECONDS, STEP, WORKER
+from betabo.extras import needs_extra
 from betabo.files import whole_file
 from betabo.space import Float, Int, Space
 from betabo.studies.errors import StudyError
@@ -184,11 +185,9 @@ def _iso(value: Any) -> str:
 
 
 def _write_parquet(rows: list[dict[str, Any]], path: Path) -> None:
-    try:
+    with needs_extra("tables", "Parquet files need pyarrow"):
         import pyarrow
         import pyarrow.parquet
-    except ImportError as error:
-        raise ImportError("Parquet files need pyarrow: pip install 'betabo[tables]'") from error
     columns = list(rows[0]) if rows else ["number", "state"]
     arrays = {name: _uniform([row[name] for row in rows]) for name in columns}
     pyarrow.parquet.write_table(pyarrow.table(arrays), path)

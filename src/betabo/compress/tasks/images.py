@@ -17,6 +17,7 @@ from betabo.compress.pretrained import load_image_format
 from betabo.compress.tasks.labels import class_names, class_numbers, classification_metrics
 from betabo.compress.tasks.split import Split
 from betabo.compress.tasks.task import Batch, Kind, SplitRule, Task
+from betabo.extras import needs_extra
 
 
 @dataclass(frozen=True)
@@ -128,10 +129,8 @@ class ImageClassification(Task):
 
 def _open(value: Any) -> Any:
     """An image from encoded bytes, a path, or the hub's record of both."""
-    try:
+    with needs_extra("compress", "images need pillow"):
         from PIL import Image, UnidentifiedImageError
-    except ImportError as error:
-        raise ImportError("images need pillow: pip install 'betabo[compress]'") from error
     if isinstance(value, Mapping):
         value = value["bytes"] if value.get("bytes") is not None else value.get("path")
     if not isinstance(value, bytes | str):

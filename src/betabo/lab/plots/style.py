@@ -6,6 +6,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
+from betabo.extras import needs_extra
+
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
@@ -80,8 +82,6 @@ def shades(count: int) -> list[tuple[float, float, float, float]]:
 
 
 def _matplotlib() -> Any:
-    try:
+    with needs_extra("plot", "figures need matplotlib"):
         import matplotlib
-    except ImportError as error:
-        raise ImportError("figures need matplotlib: pip install 'betabo[plot]'") from error
     return matplotlib

@@ -12,6 +12,8 @@ import numpy.typing as npt
 from botorch.test_functions.synthetic import SyntheticTestFunction
 from torch import Tensor
 
+from betabo.extras import needs_extra
+
 
 @dataclass(frozen=True)
 class Coordinate:
@@ -73,8 +75,6 @@ class Pointwise(SyntheticTestFunction):
 
 def require(module: str, problem: str) -> Any:
     """Import a package that a problem needs, or say how to install it."""
-    try:
+    package = module.split(".")[0]
+    with needs_extra("problems", f"the problem {problem} needs {package}"):
         return import_module(module)
-    except ImportError as error:
-        package = module.split(".")[0]
-        raise ImportError(f"the problem {problem} needs {package}: pip install 'betabo[problems]'") from error

@@ -10,6 +10,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING, Any, Literal, TypeVar, get_args
 
+from betabo.extras import needs_extra
 from betabo.lab.reproduce.files import write_figure, write_table, write_text
 
 if TYPE_CHECKING:
@@ -67,10 +68,8 @@ class Context:
         if not self.progress:
             yield from items
             return
-        try:
+        with needs_extra("progress", "progress needs rich"):
             from rich.progress import track
-        except ImportError as error:
-            raise ImportError("progress needs rich: pip install 'betabo[progress]'") from error
         yield from track(items, description=description, transient=True)
 
 
@@ -143,28 +142,5 @@ class Reproduction(ABC):
     def module(self) -> ModuleType:
         """The module of the reproduction, loaded when it is first needed."""
         for package in ("matplotlib", "pandas"):
-            try:
+            with needs_extra("plot,tables", f"{self.name} needs {package}"):
                 import_module(package)
-            except ImportError as error:
-                raise ImportError(f"{self.name} needs {package}: pip install 'betabo[plot,tables]'") from error
-        return import_module(f"betabo.lab.reproduce.{self.name.replace('-', '_')}")
-
-
-@dataclass(frozen=True)
-class Computation(Reproduction):
-    """A reproduction whose data `summarize(context)` computes, or that come with the package.
-
-    Args:
-        seconds: Seconds on two cores at the scale `"smoke"` and at the two others.
-    """
-
-    seconds: tuple[float, float]
-
-    def estimate(self, scale: Scale) -> float:
-        """Seconds that it takes at this scale on two cores."""
-        return self.seconds[scale != "smoke"]
-
-    def run(self, context: Context) -> Summary:
-        """Compute, write the files, and compare."""
-        summary: Summary = self.module().summarize(context)
-        return summary
