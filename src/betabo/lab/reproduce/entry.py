@@ -144,3 +144,24 @@ class Reproduction(ABC):
         for package in ("matplotlib", "pandas"):
             with needs_extra("plot,tables", f"{self.name} needs {package}"):
                 import_module(package)
+        return import_module(f"betabo.lab.reproduce.{self.name.replace('-', '_')}")
+
+
+@dataclass(frozen=True)
+class Computation(Reproduction):
+    """A reproduction whose data `summarize(context)` computes, or that come with the package.
+
+    Args:
+        seconds: Seconds on two cores at the scale `"smoke"` and at the two others.
+    """
+
+    seconds: tuple[float, float]
+
+    def estimate(self, scale: Scale) -> float:
+        """Seconds that it takes at this scale on two cores."""
+        return self.seconds[scale != "smoke"]
+
+    def run(self, context: Context) -> Summary:
+        """Compute, write the files, and compare."""
+        summary: Summary = self.module().summarize(context)
+        return summary
