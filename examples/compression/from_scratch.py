@@ -18,8 +18,9 @@ from typing import Any
 import torch
 import transformers
 
-from betabo.compress.finetune import Training, evaluate, finetune
+from betabo.compress.settings import Training
 from betabo.compress.tasks import Split, Task, TaskData
+from betabo.compress.training import evaluate, finetune
 
 REPORTS = 20  # times that the validation data are looked at
 EVALUATION_BATCH = 1000

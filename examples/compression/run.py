@@ -90,10 +90,10 @@ class Bench:
         import torch
 
         from betabo.compress.counting import count_flops, count_parameters
-        from betabo.compress.finetune import evaluate, finetune
         from betabo.compress.plan import CompressionPlan
         from betabo.compress.presets import preset_by_name
         from betabo.compress.pretrained import load_model
+        from betabo.compress.training import evaluate, finetune
 
         start = time.time()
         preset = preset_by_name(name)
@@ -177,7 +177,7 @@ class Bench:
                     if "objective" in record and record["objective"] < chosen.get(key, (9.0,))[0]:
                         chosen[key] = (record["objective"], record["x"])
             for key, (_, x) in chosen.items():
-                model = compress_model(problem.model, x, keep=problem.pruning.keep, plan=problem.plan)
+                model = compress_model(problem.model, x, keep=problem.method.pruning.keep, plan=problem.plan)
                 for batch in BATCHES[problem.device.type]:
                     split = problem.data.validation
                     rows_ = torch.arange(batch) % len(split)
@@ -193,15 +193,15 @@ class Bench:
         from betabo.compress.presets import preset_by_name
         from betabo.compress.pretrained import load_model
         from betabo.compress.problem import CompressionProblem
+        from betabo.compress.settings import CompressionMethod
 
         preset = preset_by_name(name)
         task, data = self.load_data(name)
         model = load_model(self.prepared(name).parent / "model", task, data).model
         training = replace(preset.training, precision=self.precision)
         training = training if self.steps is None else replace(training, steps=self.steps)
-        return CompressionProblem(
-            model, task, data, group=preset.group, training=training, pruning=preset.pruning, device=self.device
-        )
+        method = preset.convert(CompressionMethod, training=training, device=self.device)
+        return CompressionProblem(model, task, data, method)
 
     def load_data(self, name: str):
         """Task and data of an experiment; encoded data are kept beside the prepared model."""

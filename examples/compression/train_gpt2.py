@@ -20,7 +20,7 @@ from from_scratch import options, train
 from tokenizers import Tokenizer, decoders, models, pre_tokenizers
 from transformers import GPT2Config, GPT2LMHeadModel, PreTrainedTokenizerFast
 
-from betabo.compress.finetune import Training
+from betabo.compress.settings import Training
 from betabo.compress.tasks import Split, TaskData, task_by_name
 
 TRAINING = Training(steps=2000, batch=128, rate=1e-3, warmup=0.05, schedule="cosine", weight_decay=0.1)

@@ -25,7 +25,7 @@ from torch import Tensor
 from torch.nn import functional
 from transformers import ViTConfig, ViTForImageClassification
 
-from betabo.compress.finetune import Training
+from betabo.compress.settings import Training
 from betabo.compress.tasks import Batch, ImageClassification, TaskData, task_by_name
 
 SIZE, PATCH = 32, 4

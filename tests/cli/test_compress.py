@@ -15,7 +15,6 @@ import pytest
 from typer.testing import CliRunner, Result
 
 from betabo.cli.app import app
-from betabo.cli.names import study_of_compression
 from betabo.compress.presets import PRESETS
 from betabo.compress.store import load_compressed
 from betabo.studies import load_study
@@ -141,9 +140,10 @@ def test_presets_are_listed() -> None:
         ([*QUICK, "--bounds", "0.1-0.9"], "--bounds is '0.1-0.9', expected LOW..HIGH"),
         ([*QUICK, "--bounds", "0.9..0.1"], "bounds is (0.9, 0.1)"),
         ([*QUICK, "--keep", "2"], "keep is 2.0"),
-        ([*QUICK, "--trials", "0"], "--trials is 0"),
+        ([*QUICK, "--trials", "0"], "trials is 0, expected at least 1"),
+        ([*QUICK, "--steps", "-1"], "steps is -1, expected at least 0"),
         ([*QUICK, "--kernel", "bata"], "kernel is 'bata'"),
-        ([*QUICK, "--pareto", "--acquisition", "ucb"], "--acquisition is 'ucb' with --pareto"),
+        ([*QUICK, "--pareto", "--acquisition", "ucb"], "acquisition is 'ucb' with pareto"),
         ([*QUICK, "--task", "mrcp"], "Did you mean 'mrpc'?"),
         ([*QUICK, "--model", "./nothing"], "there is no folder './nothing'"),
         ([*QUICK, "--data", "./nothing/here"], "./nothing/here"),
@@ -154,13 +154,6 @@ def test_presets_are_listed() -> None:
 def test_mistakes_are_one_line(compress: Betabo, arguments: list[str], message: str) -> None:
     assert message in one_line(compress(*arguments))
     assert not Path("betabo.db").exists()
-
-
-def test_the_study_has_the_name_of_the_model_and_the_task() -> None:
-    assert study_of_compression("./models/my-bert/", "mrpc", pareto=False) == "my-bert-mrpc"
-    assert study_of_compression("google/vit-base-patch16-224", "cifar10", pareto=True) == (
-        "vit-base-patch16-224-cifar10-pareto"
-    )
 
 
 def test_help_teaches_and_loads_nothing_heavy() -> None:

@@ -7,8 +7,8 @@ import random
 from pathlib import Path
 from typing import Any
 
-from betabo.compress.finetune import Training
 from betabo.compress.objective import CompressionObjective
+from betabo.compress.settings import Training
 from compress.conftest import WORDS, make_bert, make_word_tokenizer, save_folder
 
 TRAINING = Training(steps=4, batch=8, rate=1e-3)

@@ -8,10 +8,10 @@ import pytest
 import torch
 
 from betabo.compress import finish as module
-from betabo.compress.finetune import evaluate
 from betabo.compress.finish import finish
 from betabo.compress.preparation import prepare
 from betabo.compress.store import load_compressed
+from betabo.compress.training import evaluate
 from compress.search_case import make_files, make_objective
 
 

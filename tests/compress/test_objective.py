@@ -9,10 +9,10 @@ import pytest
 import torch
 
 from betabo import Config, Float, Space
-from betabo.compress.finetune import DivergedError, Training
 from betabo.compress.objective import CompressionObjective, why_failed
 from betabo.compress.problem import CompressionProblem, CompressionResult
-from betabo.compress.pruning import Pruning
+from betabo.compress.settings import Pruning, Training
+from betabo.compress.training import DivergedError
 from betabo.studies import ObjectiveError, Plan, StudyError, Workspace, load_study, objective_from_json, run_worker
 from betabo.studies import trial_rows as rows_of
 from compress.search_case import TRAINING, make_files, make_objective
@@ -56,7 +56,7 @@ def test_it_is_described_by_json(objective: CompressionObjective) -> None:
 )
 def test_what_is_wrong_is_refused_at_once(settings: dict[str, Any], message: str) -> None:
     with pytest.raises(ValueError, match=message):
-        CompressionObjective("model", "mrpc", **settings)
+        CompressionObjective(model="model", task="mrpc", **settings)
 
 
 def test_a_missing_device_or_task_or_folder_is_seen_before_it_runs(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -181,5 +181,5 @@ def test_settings_reach_the_problem(objective: CompressionObjective, tmp_path: P
     ).problem()
     assert problem.dims == 4  # two blocks, pooler, classifier
     assert problem.bounds == [(0.1, 0.5)] * 4
-    assert (problem.pruning.keep, problem.seed, problem.training) == (0.0, 3, TRAINING)
+    assert (problem.method.pruning.keep, problem.method.seed, problem.method.training) == (0.0, 3, TRAINING)
     assert (len(problem.data.train), len(problem.data.validation)) == (10, 4)

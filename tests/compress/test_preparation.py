@@ -9,8 +9,9 @@ import pytest
 from safetensors.torch import load_file
 
 from betabo.compress import preparation
-from betabo.compress.finetune import DivergedError, Training
 from betabo.compress.preparation import prepare
+from betabo.compress.settings import Training
+from betabo.compress.training import DivergedError
 from compress.search_case import make_files, make_objective
 
 

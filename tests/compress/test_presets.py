@@ -2,10 +2,9 @@ from __future__ import annotations
 
 import pytest
 
-from betabo import Config
-from betabo.acquisition.catalogue import ACQUISITIONS
 from betabo.compress.objective import CompressionObjective
 from betabo.compress.presets import IMAGENET_EXAMPLES, PRESETS, preset_by_name
+from betabo.compress.settings import ACQUISITION
 from betabo.compress.tasks import TASKS
 
 PAPER = {  # steps and batch of the supplement, and the number of coordinates of the table of models
@@ -39,7 +38,9 @@ def test_the_papers_settings_are_the_papers(name: str) -> None:
     preset = PRESETS[name]
     steps, batch, group = PAPER[name]
     assert (preset.training.steps, preset.training.batch, preset.group) == (steps, batch, group)
-    assert (preset.trials, preset.starting_points, preset.acquisition, preset.weight) == (35, 5, "ucb", 1.0)
+    assert (preset.trials, preset.starting_points, preset.weight) == (35, 5, 1.0)
+    assert preset.acquisition is None
+    assert ACQUISITION == "ucb"  # what None stands for
 
 
 def test_steps_and_batches_make_the_papers_numbers_of_examples() -> None:
@@ -53,10 +54,9 @@ def test_steps_and_batches_make_the_papers_numbers_of_examples() -> None:
 def test_a_preset_can_be_run(name: str) -> None:
     preset = PRESETS[name]
     assert preset.task in TASKS
-    assert preset.acquisition in ACQUISITIONS
     assert preset.data is not None or TASKS[preset.task].make().dataset is not None
-    Config(acquisition=preset.acquisition, starting_points=preset.starting_points)
-    CompressionObjective(preset.model, preset.task, training=preset.training, pruning=preset.pruning)
+    objective = preset.convert(CompressionObjective)
+    assert (objective.model, objective.training, objective.pruning) == (preset.model, preset.training, preset.pruning)
 
 
 @pytest.mark.parametrize(

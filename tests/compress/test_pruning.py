@@ -4,7 +4,8 @@ import pytest
 import torch
 
 from betabo.compress.layers import LoSparseLinear
-from betabo.compress.pruning import Pruning, RowPruner
+from betabo.compress.pruning import RowPruner
+from betabo.compress.settings import Pruning
 
 
 def layer(outputs, inputs=4, seed=0):

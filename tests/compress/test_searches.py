@@ -5,9 +5,9 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from betabo.compress.finetune import DivergedError
 from betabo.compress.problem import CompressionResult
 from betabo.compress.searches import Search, read_search, run_search, starting_points
+from betabo.compress.training import DivergedError
 
 
 class Bowl:

@@ -15,10 +15,11 @@ import torch
 from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils._pytree import tree_leaves
 
-from betabo.compress.finetune import Training, evaluate, finetune
 from betabo.compress.plan import CompressionPlan
 from betabo.compress.pretrained import load_model
+from betabo.compress.settings import Training
 from betabo.compress.tasks import Split, task_by_name
+from betabo.compress.training import evaluate, finetune
 
 EXAMPLES = Path(__file__).parents[2] / "examples" / "compression"
 SMALL = ("--device", "cpu", "--blocks", "2", "--width", "16", "--heads", "2", "--steps", "5", "--batch", "8")

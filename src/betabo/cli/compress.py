@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-import csv
-import io
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from betabo.cli import names
 from betabo.cli.errors import FAILURE, INTERRUPTED, fail, user_errors, warn
 from betabo.cli.minimize import storage_option
 from betabo.cli.options import (
@@ -26,43 +22,21 @@ from betabo.cli.options import (
     Quiet,
     Storage,
 )
+from betabo.compress.settings import ACQUISITION, CompressionSettings, Device, Group, Start
 
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from betabo.cli.trials import Trial
     from betabo.compress.finish import CompressionSummary
-    from betabo.compress.objective import CompressionObjective
     from betabo.compress.preparation import Prepared
     from betabo.compress.presets import Preset
-    from betabo.optimizer import Config
+    from betabo.compress.session import CompressionTrial
 
-_NOTICEABLE = 1e-6  # difference of two objectives
+DEFAULTS = CompressionSettings(model="", task="")
+"""What is not said, for the help; a preset may say other."""
 
 _WHAT = "What is compressed"
 _HOW = "How"
-
-
-class Device(StrEnum):
-    """Where to compute."""
-
-    AUTO = "auto"
-    CPU = "cpu"
-    CUDA = "cuda"
-
-
-class Start(StrEnum):
-    """What a search begins with."""
-
-    SOBOL = "sobol"
-    UNIFORM = "uniform"
-
-
-class Grouping(StrEnum):
-    """What a coordinate of the search stands for."""
-
-    LAYER = "layer"
-    BLOCK = "block"
 
 
 @user_errors
@@ -105,12 +79,17 @@ def compress(
         Path, typer.Option(metavar="DIR", help="Folder for the compressed model.", rich_help_panel=_WHAT)
     ] = Path("compressed"),
     group: Annotated[
-        Grouping | None,
-        typer.Option(help="A coordinate for each layer or block.", show_default="layer", rich_help_panel=_HOW),
+        Group | None,
+        typer.Option(help="A coordinate for each layer or block.", show_default=DEFAULTS.group, rich_help_panel=_HOW),
     ] = None,
     weight: Annotated[
         float | None,
-        typer.Option(metavar="W", help="The value is W x size + error.", show_default="1", rich_help_panel=_HOW),
+        typer.Option(
+            metavar="W",
+            help="The value is W x size + error.",
+            show_default=f"{DEFAULTS.weight:g}",
+            rich_help_panel=_HOW,
+        ),
     ] = None,
     pareto: Annotated[
         bool, typer.Option("--pareto", help="Size and error as two objectives.", rich_help_panel=_HOW)
@@ -120,23 +99,39 @@ def compress(
         typer.Option(
             metavar="SHARE",
             help="Rows that each layer keeps beside its low-rank part.",
-            show_default="0.1",
+            show_default=f"{DEFAULTS.pruning.keep:g}",
             rich_help_panel=_HOW,
         ),
     ] = None,
     bounds: Annotated[
-        str,
-        typer.Option(metavar="LOW..HIGH", help="Range of the ratios, see above.", rich_help_panel=_HOW),
-    ] = "0.05..0.95",
+        str | None,
+        typer.Option(
+            metavar="LOW..HIGH",
+            help="Range of the ratios, see above.",
+            show_default="{}..{}".format(*DEFAULTS.bounds),
+            rich_help_panel=_HOW,
+        ),
+    ] = None,
     steps: Annotated[
         int | None,
-        typer.Option(metavar="N", help="Training steps of a trial.", show_default="100", rich_help_panel=_HOW),
+        typer.Option(
+            metavar="N",
+            help="Training steps of a trial.",
+            show_default=str(DEFAULTS.training.steps),
+            rich_help_panel=_HOW,
+        ),
     ] = None,
     batch: Annotated[
-        int | None, typer.Option(metavar="N", help="Examples in a step.", show_default="32", rich_help_panel=_HOW)
+        int | None,
+        typer.Option(
+            metavar="N", help="Examples in a step.", show_default=str(DEFAULTS.training.batch), rich_help_panel=_HOW
+        ),
     ] = None,
     rate: Annotated[
-        float | None, typer.Option(metavar="R", help="Learning rate.", show_default="5e-5", rich_help_panel=_HOW)
+        float | None,
+        typer.Option(
+            metavar="R", help="Learning rate.", show_default=f"{DEFAULTS.training.rate:g}", rich_help_panel=_HOW
+        ),
     ] = None,
     dense_steps: Annotated[
         int | None,
@@ -148,15 +143,23 @@ def compress(
         ),
     ] = None,
     graph: Annotated[
-        bool, typer.Option(help="Record training steps as CUDA graphs on a GPU.", rich_help_panel=_HOW)
-    ] = True,
-    device: Annotated[Device, typer.Option(help="Where to compute.", rich_help_panel=_HOW)] = Device.AUTO,
+        bool | None,
+        typer.Option(
+            "--graph/--no-graph",
+            help="Record training steps as CUDA graphs on a GPU.",
+            show_default="graph",
+            rich_help_panel=_HOW,
+        ),
+    ] = None,
+    device: Annotated[
+        Device | None, typer.Option(help="Where to compute.", show_default=DEFAULTS.device, rich_help_panel=_HOW)
+    ] = None,
     trials: Annotated[
         int | None,
         typer.Option(
             metavar="N",
             help="How many trials the study should reach in total.",
-            show_default="35",
+            show_default=str(DEFAULTS.trials),
             rich_help_panel=STUDY_PANEL,
         ),
     ] = None,
@@ -180,27 +183,36 @@ def compress(
         typer.Option(
             metavar="NAME",
             help="Acquisition function; see `betabo acquisitions`.",
-            show_default="ucb",
+            show_default=ACQUISITION,
             rich_help_panel=SEARCH_PANEL,
         ),
     ] = None,
     starting_points: Annotated[
         int | None,
         typer.Option(
-            metavar="N", help="Trials before the model is asked.", show_default="5", rich_help_panel=SEARCH_PANEL
+            metavar="N",
+            help="Trials before the model is asked.",
+            show_default=str(DEFAULTS.starting_points),
+            rich_help_panel=SEARCH_PANEL,
         ),
     ] = None,
     start: Annotated[
-        Start,
+        Start | None,
         typer.Option(
             help="What they are: Sobol points, or the same ratio in all layers, from the lowest to the highest.",
+            show_default=DEFAULTS.start,
             rich_help_panel=SEARCH_PANEL,
         ),
-    ] = Start.SOBOL,
+    ] = None,
     seed: Annotated[
-        int,
-        typer.Option(metavar="N", help="Seed of the search, the examples, the training.", rich_help_panel=SEARCH_PANEL),
-    ] = 0,
+        int | None,
+        typer.Option(
+            metavar="N",
+            help="Seed of the search, the examples, the training.",
+            show_default=str(DEFAULTS.seed),
+            rich_help_panel=SEARCH_PANEL,
+        ),
+    ] = None,
     quiet: Quiet = False,
     plain: Plain = False,
 ) -> None:
@@ -225,61 +237,45 @@ def compress(
     with loading(shown=not quiet):
         from betabo.cli.run import ProgressStyle, StudyRun
         from betabo.cli.tables import console
-        from betabo.cli.trials import TrialReader
-        from betabo.compress.preparation import prepare
-        from betabo.compress.problem import uniform_levels
-        from betabo.space import Float, Space
-        from betabo.studies import Plan, StudyError, open_study
+        from betabo.compress.session import CompressionSession
 
-        chosen = _preset(preset, preset_option, model, task)
-        if trials is not None and trials < 1:
-            raise StudyError(f"--trials is {trials}, expected at least 1.")
-        objective = _objective(
-            chosen,
-            data=data,
-            group=None if group is None else group.value,
-            bounds=_bounds(bounds),
-            weight=weight,
-            keep=keep,
-            steps=steps,
-            batch=batch,
-            rate=rate,
-            graph=graph,
-            max_train=max_train,
-            max_validation=max_validation,
-            seed=seed,
-            device=device.value,
-            pareto=pareto,
+        settings = _settings(
+            _preset(preset, preset_option),
+            {
+                "model": model,
+                "task": task,
+                "data": data,
+                "max_train": max_train,
+                "max_validation": max_validation,
+                "group": group,
+                "weight": weight,
+                "pareto": pareto or None,
+                "bounds": None if bounds is None else _bounds(bounds),
+                "dense_steps": dense_steps,
+                "device": device,
+                "trials": trials,
+                "kernel": kernel,
+                "acquisition": acquisition,
+                "starting_points": starting_points,
+                "start": start,
+                "seed": seed,
+            },
+            training={"steps": steps, "batch": batch, "rate": rate, "graph": graph},
+            pruning={"keep": keep},
         )
-        config = _config(chosen, kernel, acquisition, starting_points, pareto)
-    screen = console()
-    display = ProgressStyle.choose(quiet=quiet, plain=plain)
+        screen = console()
 
-    def say(line: str) -> None:
-        if not quiet:
-            screen.print(line, soft_wrap=True)
+        def say(line: str) -> None:
+            if not quiet:
+                screen.print(line, soft_wrap=True)
 
-    prepared = prepare(objective, out, chosen.dense_steps if dense_steps is None else dense_steps, on_stage=say)
+        session = CompressionSession(
+            settings, out, study=study, storage=storage, logs=logs, on_stage=say, on_warning=warn
+        )
+    prepared = session.prepared
     if not quiet:
-        _print_plan(screen, prepared)
-    low, high = objective.bounds
-    plan = Plan(
-        study=study or names.study_of_compression(chosen.model, chosen.task, pareto),
-        storage=storage,
-        space=Space({name: Float(low, high) for name in prepared.plan.coordinates}),
-        objective=prepared.objective,
-        trials=chosen.trials if trials is None else trials,
-        directions=("minimize", "minimize") if pareto else ("minimize",),
-        config=config,
-        seed=seed,
-        logs=logs,
-    )
-    plan.objective.check(plan.space)
-    opened = open_study(plan, on_warning=warn)
-    if start is Start.UNIFORM and not opened.get_trials(deepcopy=False):
-        for ratio in uniform_levels(config.design_size(len(plan.space.names)), objective.bounds):
-            opened.enqueue_trial(dict.fromkeys(plan.space.names, ratio))
-    run = StudyRun(plan, opened, workers, display)
+        _print_prepared(screen, prepared)
+    run = StudyRun(session.plan, session.study, workers, ProgressStyle.choose(quiet=quiet, plain=plain))
     outcome = run.to_the_end()
     run.summarize(storage_option=storage_option(context, storage), points=False)
     if outcome.error:
@@ -288,66 +284,43 @@ def compress(
         raise typer.Exit(INTERRUPTED)
     if not outcome.complete:
         fail("the workers ended before the study had its trials; the logs may say why.", code=FAILURE)
-    _finish(screen, prepared, TrialReader(opened).read(), plan.study, out, say)
+    if not session.trials():
+        fail("no trial has a value, so that there is no model to store; the logs may say why.", code=FAILURE)
+    if settings.pareto:
+        _print_front(screen, session.front(), session.best())
+    _print_summary(screen, session.finish())
+    screen.print(f"model: {out}", soft_wrap=True)
 
 
-def _preset(name: str | None, option: str | None, model: str | None, task: str | None) -> Preset:
-    """The preset that was named, with the model and the task of the options; without one, a plain one of these."""
-    from betabo.compress.presets import Preset, preset_by_name
+def _preset(name: str | None, option: str | None) -> Preset | None:
+    """The preset that was named, if any."""
+    from betabo.compress.presets import preset_by_name
 
     if name is not None and option is not None and name != option:
         raise ValueError(f"the presets {name!r} and {option!r} are given; expected one of them.")
     named = name or option
-    if named is not None:
-        found = preset_by_name(named)
-        return replace(found, model=model or found.model, task=task or found.task)
-    if model is None or task is None:
+    return None if named is None else preset_by_name(named)
+
+
+def _settings(
+    preset: Preset | None,
+    given: Mapping[str, Any],
+    *,
+    training: Mapping[str, Any],
+    pruning: Mapping[str, Any],
+) -> CompressionSettings:
+    """The settings of a preset, or the defaults, with what is given in their place; None is not given."""
+    base = DEFAULTS if preset is None else preset
+    chosen = {name: value for name, value in given.items() if value is not None}
+    if preset is None and not {"model", "task"} <= chosen.keys():
         raise ValueError(
             "nothing to compress; give --model and --task, such as --model ./my-bert --task mrpc, or a preset (--list)."
         )
-    return Preset(name="", description="", model=model, task=task, source="ours")
-
-
-def _objective(
-    preset: Preset,
-    *,
-    keep: float | None,
-    steps: int | None,
-    batch: int | None,
-    rate: float | None,
-    graph: bool,
-    **given: Any,
-) -> CompressionObjective:
-    """The objective of a preset, with what is given in its place."""
-    from betabo.compress.objective import CompressionObjective
-
-    training = {"steps": steps, "batch": batch, "rate": rate, "graph": None if graph else False}
-    names_in_both = ("data", "group", "weight", "max_train", "max_validation")
-    return CompressionObjective(
-        model=preset.model,
-        task=preset.task,
-        training=replace(preset.training, **_given(training)),
-        pruning=replace(preset.pruning, **_given({"keep": keep})),
-        **{**{name: getattr(preset, name) for name in names_in_both}, **_given(given)},
-    )
-
-
-def _given(options: Mapping[str, Any]) -> dict[str, Any]:
-    return {name: value for name, value in options.items() if value is not None}
-
-
-def _config(
-    preset: Preset, kernel: str | None, acquisition: str | None, starting_points: int | None, pareto: bool
-) -> Config:
-    from betabo.optimizer import Config
-
-    if pareto and acquisition is not None:
-        raise ValueError(
-            f"--acquisition is {acquisition!r} with --pareto, which has one of its own; leave one of them out."
+    for name, values in (("training", training), ("pruning", pruning)):
+        chosen[name] = replace(
+            getattr(base, name), **{key: value for key, value in values.items() if value is not None}
         )
-    chosen = None if pareto else acquisition or preset.acquisition
-    points = preset.starting_points if starting_points is None else starting_points
-    return Config(**_given({"kernel": kernel, "acquisition": chosen, "starting_points": points}))
+    return base.convert(CompressionSettings, **chosen)
 
 
 def _bounds(text: str) -> tuple[float, float]:
@@ -371,7 +344,7 @@ def _print_presets() -> None:
     print_table(console(), listing)
 
 
-def _print_plan(screen: Console, prepared: Prepared) -> None:
+def _print_prepared(screen: Console, prepared: Prepared) -> None:
     """Say what is compressed, what is not and why, and how good the original is."""
     plan, original = prepared.plan, prepared.original
     lines = [
@@ -391,33 +364,7 @@ def _print_plan(screen: Console, prepared: Prepared) -> None:
         screen.print(line, soft_wrap=True)
 
 
-def _finish(screen: Console, prepared: Prepared, trials: Sequence[Trial], study: str, out: Path, say: Any) -> None:
-    """Store the best model and the front, and print what came of it."""
-    from betabo.cli.trials import front_of
-    from betabo.compress.finish import finish
-
-    objective = prepared.objective
-    complete = [trial for trial in trials if trial.state == "complete"]
-    if not complete:
-        fail("no trial has a value, so that there is no model to store; the logs may say why.", code=FAILURE)
-    best = min(complete, key=lambda trial: (objective.weighted(trial.notes), trial.number))
-    if objective.pareto:
-        front = front_of(trials, ("minimize", "minimize"))
-        _print_front(screen, front, best.number)
-        _write_front(out / "front.csv", front)
-    say(f"making the model of trial {best.number} once more, and measuring it")
-    about = {"study": study, "trial": best.number, "objective": objective.to_json(), "ratios": dict(best.parameters)}
-    finished = finish(objective, best.parameters, best.notes["seed"], out, about)
-    _print_finished(screen, finished)
-    found, now = objective.weighted(best.notes), finished.compressed.objective
-    if abs(found - now) > _NOTICEABLE:
-        warn(
-            f"trial {best.number} had the objective {found:.6g}, and its repetition {now:.6g}; not all is reproducible"
-        )
-    screen.print(f"model: {out}", soft_wrap=True)
-
-
-def _print_front(screen: Console, front: Sequence[Trial], chosen: int) -> None:
+def _print_front(screen: Console, front: Sequence[CompressionTrial], chosen: CompressionTrial) -> None:
     from rich.text import Text
 
     from betabo.cli.tables import number, print_table, table
@@ -427,24 +374,13 @@ def _print_front(screen: Console, front: Sequence[Trial], chosen: int) -> None:
     for head in ("trial", *heads):
         listing.add_column(Text(head.removeprefix("metric_")), justify="right", no_wrap=True)
     for trial in front:
-        style = "bold green" if trial.number == chosen else ""
+        style = "bold green" if trial.number == chosen.number else ""
         cells = [str(trial.number), *(number(trial.notes.get(head, "")) for head in heads)]
         listing.add_row(*(Text(cell, style=style) for cell in cells))
     print_table(screen, listing)
 
 
-def _write_front(path: Path, front: Sequence[Trial]) -> None:
-    from betabo.files import write_text
-
-    rows = [{"trial": trial.number, **trial.notes, **trial.parameters} for trial in front]
-    text = io.StringIO(newline="")
-    writer = csv.DictWriter(text, list(dict.fromkeys(name for row in rows for name in row)))
-    writer.writeheader()
-    writer.writerows(rows)
-    write_text(path, text.getvalue())
-
-
-def _print_finished(screen: Console, finished: CompressionSummary) -> None:
+def _print_summary(screen: Console, summary: CompressionSummary) -> None:
     """The table of the original and the compressed model."""
     from betabo.cli.tables import print_table, table
 
@@ -452,15 +388,15 @@ def _print_finished(screen: Console, finished: CompressionSummary) -> None:
     listing.add_column("", no_wrap=True)
     for head in ("original", "compressed", "left"):
         listing.add_column(head, justify="right", no_wrap=True)
-    for what, before, after, left in finished.comparison.rows():
+    for what, before, after, left in summary.comparison.rows():
         if what == "latency":
-            shown = (f"{what} ({finished.device})", f"{before * 1e3:.2f} ms", f"{after * 1e3:.2f} ms")
+            shown = (f"{what} ({summary.device})", f"{before * 1e3:.2f} ms", f"{after * 1e3:.2f} ms")
         else:
             shown = (what, f"{before:,.0f}", f"{after:,.0f}")
         listing.add_row(*shown, f"{left:.1%}")
-    pairs = {"validation": (finished.original.metrics, finished.compressed.metrics)}
-    if finished.test is not None:
-        pairs["test"] = finished.test
+    pairs = {"validation": (summary.original.metrics, summary.compressed.metrics)}
+    if summary.test is not None:
+        pairs["test"] = summary.test
     for split, (before_metrics, after_metrics) in pairs.items():
         for name, value in before_metrics.items():
             listing.add_row(f"{name}, {split}", f"{value:.4f}", f"{after_metrics[name]:.4f}", "")

@@ -25,11 +25,6 @@ def study_of_command(template: str) -> str:
     return _slug(PurePath((scripts or words or ["study"])[0]).stem)
 
 
-def study_of_compression(model: str, task: str, pareto: bool) -> str:
-    """The default study of a compression: `./my-bert` on `mrpc` is studied as `my-bert-mrpc`."""
-    return _slug(f"{PurePath(model).name}-{task}{'-pareto' if pareto else ''}")
-
-
 def file_name(study: str, suffix: str) -> str:
     """A file in the current folder for what is written about a study."""
     return _slug(study) + suffix

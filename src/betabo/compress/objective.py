@@ -4,102 +4,52 @@ from __future__ import annotations
 
 import gc
 import math
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field, fields
 from pathlib import Path
 from typing import Any
 
 import torch
 
-from betabo.compress.finetune import DivergedError, Training
-from betabo.compress.plan import GROUPS, Group
 from betabo.compress.pretrained import LoadedModel, load_model
-from betabo.compress.problem import CompressionProblem, CompressionResult
-from betabo.compress.pruning import Pruning
+from betabo.compress.problem import CompressionProblem, CompressionResult, torch_device
+from betabo.compress.settings import CompressionJob, CompressionMethod
 from betabo.compress.tasks import Task, TaskData, task_by_name
+from betabo.compress.training import DivergedError
 from betabo.space import Space
 from betabo.studies.errors import EvaluationFailedError, ObjectiveError, StudyError
 from betabo.studies.workspace import Workspace
 
-DEVICES = ("auto", "cpu", "cuda")
 _NO_MEMORY = ("out of memory", "can't allocate memory", "ALLOC_FAILED")  # of a GPU, of the CPU, of its libraries
 TYPE = "betabo.compress.objective:CompressionObjective"
 
 
-@dataclass(frozen=True)
-class CompressionObjective:
+@dataclass(frozen=True, kw_only=True)
+class CompressionObjective(CompressionJob):
     """Compress a model with the ratios of a trial, train it for a short while, and judge it.
 
     A trial notes its `size`, `error`, `flops`, `parameters`, `seed` and metrics. One that runs out of memory or
-    diverges fails, and the study goes on.
+    diverges fails, and the study goes on. The settings are those of a `CompressionJob`, and:
 
     Args:
-        model: Where the model comes from: a local folder, or a name on the Hugging Face hub.
-        task: Name of the task.
-        data: Where the examples come from: a folder, a file or a name on the hub; None for the task's own.
         folder: The prepared model, which is read in place of `model`; None if it needs no preparation.
         cache: Folder for the examples in the form that the model reads; None to make it anew in each worker.
-        group: What a coordinate stands for, `"layer"` or `"block"`.
-        bounds: Lowest and highest ratio.
-        weight: What a size of one costs in errors.
-        training: How a compressed model is trained, a `Training` or its values by name.
-        pruning: How its rows are pruned, a `Pruning` or its values by name.
-        max_train: How many training examples are used at most.
-        max_validation: How many validation examples are used at most.
-        seed: Seed of the examples and of every training.
-        device: `"auto"` for a GPU if there is one, `"cpu"`, or `"cuda"`.
-        pareto: Whether size and error are two objectives, rather than weight x size + error one.
     """
 
-    model: str
-    task: str
-    data: str | None = None
     folder: str | None = None
     cache: str | None = None
-    group: Group = "layer"
-    bounds: tuple[float, float] = (0.05, 0.95)
-    weight: float = 1.0
-    training: Training = field(default_factory=Training)
-    pruning: Pruning = field(default_factory=Pruning)
-    max_train: int | None = None
-    max_validation: int | None = None
-    seed: int = 0
-    device: str = "auto"
-    pareto: bool = False
     _ready: dict[str, CompressionProblem] = field(default_factory=dict, init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "bounds", tuple(self.bounds))
-        object.__setattr__(self, "training", _made(Training, "training", self.training))
-        object.__setattr__(self, "pruning", _made(Pruning, "pruning", self.pruning))
-        if self.group not in GROUPS:
-            raise StudyError(f"group is {self.group!r}, expected one of {', '.join(map(repr, GROUPS))}.")
-        if len(self.bounds) != 2 or not 0 < self.bounds[0] < self.bounds[1] <= 1:
-            raise StudyError(f"bounds is {self.bounds!r}, expected two ratios with 0 < low < high <= 1.")
-        if not (math.isfinite(self.weight) and self.weight >= 0):
-            raise StudyError(f"weight is {self.weight!r}, expected a finite number of at least 0.")
-        for name in ("max_train", "max_validation"):
-            limit = getattr(self, name)
-            if limit is not None and limit < 1:
-                raise StudyError(f"{name} is {limit!r}, expected at least 1.")
-        if self.device not in DEVICES:
-            raise StudyError(f"device is {self.device!r}, expected one of {', '.join(map(repr, DEVICES))}.")
-
-    @property
-    def torch_device(self) -> torch.device:
-        """Where to compute.
-
-        Raises:
-            StudyError: A GPU was asked for, and there is none.
-        """
-        if self.device == "cuda" and not torch.cuda.is_available():
-            raise StudyError("device is 'cuda', but torch sees no GPU; use 'cpu', or 'auto' for whatever there is.")
-        return torch.device("cuda" if self.device != "cpu" and torch.cuda.is_available() else "cpu")
+        with _as_study_error():
+            super().__post_init__()
 
     def check(self, space: Space) -> None:  # noqa: ARG002
         """See that the task, the device and the prepared model are there."""
-        task_by_name(self.task)
-        _ = self.torch_device
+        with _as_study_error():
+            task_by_name(self.task)
+            torch_device(self.device)
         if self.folder is not None and not Path(self.folder).is_dir():
             raise StudyError(f"there is no folder {self.folder} with the prepared model; run `betabo compress` again.")
 
@@ -155,18 +105,7 @@ class CompressionObjective:
     def problem(self) -> CompressionProblem:
         """The problem, loaded anew."""
         loaded, task, data = self.load()
-        return CompressionProblem(
-            loaded.model,
-            task,
-            data,
-            group=self.group,
-            bounds=self.bounds,
-            weight=self.weight,
-            training=self.training,
-            pruning=self.pruning,
-            device=self.torch_device,
-            seed=self.seed,
-        )
+        return CompressionProblem(loaded.model, task, data, self.convert(CompressionMethod))
 
     def _problem(self) -> CompressionProblem:
         if "problem" not in self._ready:
@@ -207,11 +146,10 @@ def free_memory() -> None:
         torch.cuda.empty_cache()
 
 
-def _made(kind: type[Any], name: str, given: Any) -> Any:
-    """A settings object from its values by name."""
-    if isinstance(given, kind):
-        return given
+@contextmanager
+def _as_study_error() -> Iterator[None]:
+    """What is wrong with the settings is wrong with the study."""
     try:
-        return kind(**given)
-    except TypeError as error:
-        raise StudyError(f"{name} is {given!r}, expected the values of {kind.__name__} by name: {error}.") from error
+        yield
+    except ValueError as error:
+        raise StudyError(str(error)) from error

@@ -6,16 +6,14 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Literal, TypeAlias, get_args
+from typing import TypeAlias
 
 import numpy as np
 from torch import nn
 
 from betabo.compress.layers import bias_of, is_linear, rank_of, rows_of, weight_of
-
-Group: TypeAlias = Literal["layer", "block"]
-GROUPS: tuple[Group, ...] = get_args(Group)
-"""One coordinate for each linear layer of the blocks, or for each block and each linear layer outside them."""
+from betabo.compress.settings import GROUPS, Group
+from betabo.space import Float, Space
 
 Ratios: TypeAlias = float | Sequence[float] | Mapping[str, float]
 """A ratio for all, one for each coordinate in order, or by name of a coordinate or layer."""
@@ -177,6 +175,10 @@ class CompressionPlan:
     def parameters(self) -> int:
         """Parameters of the layers before compression, biases included."""
         return sum(layer.parameters for layer in self.layers)
+
+    def space(self, bounds: tuple[float, float]) -> Space:
+        """The coordinates by name, each a ratio between the bounds."""
+        return Space({name: Float(*bounds) for name in self.coordinates})
 
     def ratios(self, x: Ratios) -> dict[str, float]:
         """The ratio of each layer.

@@ -18,12 +18,12 @@ from typing import Any
 
 from torch import nn
 
-from betabo.compress.finetune import finetune
 from betabo.compress.objective import CompressionObjective, free_memory, why_failed
 from betabo.compress.plan import CompressionPlan
-from betabo.compress.problem import CompressionResult
+from betabo.compress.problem import CompressionResult, torch_device
 from betabo.compress.store import PROCESSOR_FILES
 from betabo.compress.tasks import Task
+from betabo.compress.training import finetune
 from betabo.files import whole_folder, write_text
 
 ORIGINAL_FILE = "original.json"
@@ -70,8 +70,6 @@ def prepare(
         ValueError: The folder has something else in it, was prepared with other settings, or the training diverged.
     """
     say = (lambda _: None) if on_stage is None else on_stage
-    if dense_steps is not None and dense_steps < 0:
-        raise ValueError(f"dense_steps is {dense_steps!r}, expected at least 0.")
     _check_folder(out)
     objective = replace(objective, cache=str(out / DATA_FOLDER))
     dense, figures = out / DENSE_FOLDER, out / ORIGINAL_FILE
@@ -127,9 +125,9 @@ def _train(
     if steps:
         why = "its head is new" if loaded.head_is_new else "as was asked for"
         say(f"training the original first ({why}): {steps} steps of {batch} examples")
-        training = replace(objective.training, steps=steps)
+        training, device = replace(objective.training, steps=steps), torch_device(objective.device)
         try:
-            finetune(loaded.model, task, data.train, training, seed=objective.seed, device=objective.torch_device)
+            finetune(loaded.model, task, data.train, training, seed=objective.seed, device=device)
         except (RuntimeError, MemoryError) as error:
             reason = why_failed(error)
             if reason is None:

@@ -6,59 +6,30 @@ state the learning rate, nor the share of rows that is kept; these are ours, as 
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Literal
 
-from betabo.compress.finetune import Training
-from betabo.compress.plan import Group
-from betabo.compress.pruning import Pruning
+from betabo.compress.settings import CompressionSettings, Training
 from betabo.suggestions import did_you_mean
 
 IMAGENET_EXAMPLES = 1_281_167
 """Training examples of ImageNet-1k."""
 
 
-@dataclass(frozen=True)
-class Preset:
-    """One compression with all its settings.
+@dataclass(frozen=True, kw_only=True)
+class Preset(CompressionSettings):
+    """The settings of a compression under a name: those of `CompressionSettings`, and four more.
 
-    Attributes:
+    Args:
         name: Its name in `PRESETS`.
         description: What it is, in one line.
-        model: Name on the Hugging Face hub, or a local folder.
-        task: Name of the task, see `betabo.compress.tasks`.
         source: `"paper"`, or `"ours"` for what is run with small models and stored with the package.
-        data: Folder of the examples; None for those that the task names on the hub.
-        group: What a coordinate stands for.
-        training: The training of each trial.
-        pruning: The pruning in it.
-        dense_steps: Training of the model before it is compressed; None for none, or for three epochs if its head is
-            new.
-        max_train: How many training examples are used at most.
-        max_validation: How many validation examples are used at most.
-        trials: Trials of the search, the starting points included.
-        starting_points: Trials before the model of the search is asked.
-        acquisition: Acquisition function.
-        weight: What a size of one costs in errors.
         note: What has to be known about it.
     """
 
     name: str
     description: str
-    model: str
-    task: str
     source: Literal["paper", "ours"]
-    data: str | None = None
-    group: Group = "layer"
-    training: Training = field(default_factory=Training)
-    pruning: Pruning = field(default_factory=Pruning)
-    dense_steps: int | None = None
-    max_train: int | None = None
-    max_validation: int | None = None
-    trials: int = 35
-    starting_points: int = 5
-    acquisition: str = "ucb"
-    weight: float = 1.0
     note: str = ""
 
 

@@ -15,13 +15,13 @@ from numpy.typing import ArrayLike
 from torch import nn
 
 from betabo.compress.counting import count_flops, count_parameters, layer_tokens
-from betabo.compress.finetune import Training, evaluate, finetune
 from betabo.compress.layers import Factors, LoSparseLinear, weight_of
-from betabo.compress.plan import CompressionPlan, Group, Ratios
-from betabo.compress.pruning import Pruning
+from betabo.compress.plan import CompressionPlan, Ratios
+from betabo.compress.settings import CompressionMethod
 from betabo.compress.store import as_compressed
 from betabo.compress.structure import Structure
-from betabo.space import Float, Space
+from betabo.compress.training import evaluate, finetune
+from betabo.space import Space
 
 if TYPE_CHECKING:
     from betabo.compress.tasks import Split, Task, TaskData
@@ -66,13 +66,7 @@ class CompressionProblem:
         model: A trained model; it is not changed.
         task: What it does.
         data: The examples.
-        group: What a coordinate stands for, see `CompressionPlan.of`.
-        bounds: Lowest and highest ratio.
-        weight: What a size of one costs in errors.
-        training: How a compressed model is trained.
-        pruning: How its rows are pruned.
-        device: Where to compute; None for a GPU if there is one.
-        seed: Seed of the trainings.
+        method: How it is compressed and judged; None for the defaults.
 
     Example:
         >>> problem = CompressionProblem(model, task, data)  # doctest: +SKIP
@@ -84,30 +78,13 @@ class CompressionProblem:
         model: nn.Module,
         task: Task,
         data: TaskData,
-        *,
-        group: Group = "layer",
-        bounds: tuple[float, float] = (0.05, 0.95),
-        weight: float = 1.0,
-        training: Training | None = None,
-        pruning: Pruning | None = None,
-        device: torch.device | str | None = None,
-        seed: int = 0,
+        method: CompressionMethod | None = None,
     ) -> None:
-        low, high = bounds
-        if not 0 < low < high <= 1:
-            raise ValueError(f"bounds is {bounds!r}, expected two ratios with 0 < low < high <= 1.")
-        if not (weight >= 0 and np.isfinite(weight)):
-            raise ValueError(f"weight is {weight!r}, expected a finite number of at least 0.")
-        if device is None:
-            device = "cuda" if torch.cuda.is_available() else "cpu"
-        self.device = torch.device(device)
+        self.method = CompressionMethod() if method is None else method
+        self.device = torch_device(self.method.device)
         self.model = copy.deepcopy(model).to(self.device).eval()
         self.task, self.data = task, data
-        self.plan = CompressionPlan.of(self.model, group)
-        self.weight, self.seed = weight, seed
-        self.training = Training() if training is None else training
-        self.pruning = Pruning() if pruning is None else pruning
-        self._low, self._high = float(low), float(high)
+        self.plan = CompressionPlan.of(self.model, self.method.group)
         self._train = data.train.to(self.device)
         self._validation = data.validation.to(self.device)
 
@@ -119,12 +96,12 @@ class CompressionProblem:
     @property
     def bounds(self) -> list[tuple[float, float]]:
         """Lowest and highest ratio of each coordinate, for `betabo.minimize`."""
-        return [(self._low, self._high)] * self.dims
+        return [self.method.bounds] * self.dims
 
     @property
     def space(self) -> Space:
         """The coordinates by name."""
-        return Space({name: Float(self._low, self._high) for name in self.plan.coordinates})
+        return self.plan.space(self.method.bounds)
 
     @cached_property
     def original(self) -> CompressionResult:
@@ -158,9 +135,9 @@ class CompressionProblem:
             model,
             self.task,
             self._train,
-            self.training,
-            self.pruning,
-            seed=self.seed if seed is None else seed,
+            self.method.training,
+            self.method.pruning,
+            seed=self.method.seed if seed is None else seed,
             device=self.device,
         )
         for name, module in list(model.named_modules()):
@@ -168,7 +145,7 @@ class CompressionProblem:
                 model.set_submodule(name, module.materialise())
         model.eval()
         metrics = self.judge(model, self._validation)
-        structure = Structure.of(model, self.plan, chosen, self.pruning.keep, metrics)
+        structure = Structure.of(model, self.plan, chosen, self.method.pruning.keep, metrics)
         others = count_parameters(self.model) - self.plan.parameters
         flops = self._flops - sum(
             2 * self._tokens[name] * (layer.outputs * layer.inputs + layer.bias * layer.outputs - layer.parameters)
@@ -188,14 +165,14 @@ class CompressionProblem:
         split = self.data.test if split is None else split
         if split is None:
             raise ValueError("the data has no test examples; give it some, or give a split.")
-        return evaluate(model, self.task, split, device=self.device, precision=self.training.precision)
+        return evaluate(model, self.task, split, device=self.device, precision=self.method.training.precision)
 
     def _evaluation(
         self, size: float, parameters: int, flops: int, metrics: dict[str, float], start: float
     ) -> CompressionResult:
         error = 1 - metrics[self.task.metric]
         return CompressionResult(
-            objective=self.weight * size + error,
+            objective=self.method.weight * size + error,
             size=size,
             error=error,
             parameters=parameters,
@@ -209,7 +186,7 @@ class CompressionProblem:
         model = copy.deepcopy(self.model)
         for layer in self.plan.layers:
             ratio = ratios[layer.name]
-            if not layer.stays(ratio, self.pruning.keep):
+            if not layer.stays(ratio, self.method.pruning.keep):
                 module = LoSparseLinear.from_linear(model.get_submodule(layer.name), ratio, self._factors[layer.name])
                 model.set_submodule(layer.name, module)
         return model
@@ -230,6 +207,17 @@ class CompressionProblem:
     @cached_property
     def _tokens(self) -> dict[str, int]:
         return layer_tokens(self.model, self.plan, self._example)
+
+
+def torch_device(device: str) -> torch.device:
+    """Where to compute, from `"auto"`, `"cpu"` or `"cuda"`.
+
+    Raises:
+        ValueError: A GPU was asked for, and there is none.
+    """
+    if device == "cuda" and not torch.cuda.is_available():
+        raise ValueError("device is 'cuda', but torch sees no GPU; use 'cpu', or 'auto' for whatever there is.")
+    return torch.device("cuda" if device != "cpu" and torch.cuda.is_available() else "cpu")
 
 
 def uniform_levels(count: int, bounds: tuple[float, float] = (0.05, 0.95)) -> Sequence[float]:

@@ -14,63 +14,12 @@ with nothing pruned in the first $t_0$ steps and the final share throughout the 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Literal, TypeAlias, get_args
 
 import torch
 from torch import Tensor
 
 from betabo.compress.layers import LoSparseLinear, rows_of
-
-Scope: TypeAlias = Literal["layer", "global"]
-SCOPES: tuple[Scope, ...] = get_args(Scope)
-
-
-@dataclass(frozen=True)
-class Pruning:
-    """How rows are pruned.
-
-    Args:
-        keep: Share of the rows that is kept in the end, from 0 to 1.
-        start: Share of the steps before pruning begins.
-        end: Share of the steps at the end with the final share.
-        interval: Steps between two looks; in the last steps every one is a look.
-        smoothing: Weight of the past in the scores.
-        scope: `"layer"` to keep the same share in every layer, so that the size follows from the ranks alone, or
-            `"global"` to let the rows of all layers compete, as in the original method.
-    """
-
-    keep: float = 0.1
-    start: float = 0.1
-    end: float = 0.2
-    interval: int = 10
-    smoothing: float = 0.85
-    scope: Scope = "layer"
-
-    def __post_init__(self) -> None:
-        for name in ("keep", "start", "end", "smoothing"):
-            value = getattr(self, name)
-            if not 0 <= value <= 1:
-                raise ValueError(f"{name} is {value!r}, expected a share from 0 to 1.")
-        if self.start + self.end > 1:
-            raise ValueError(f"start and end are {self.start} and {self.end}, expected at most 1 together.")
-        if self.interval < 1:
-            raise ValueError(f"interval is {self.interval!r}, expected at least one step.")
-        if self.scope not in SCOPES:
-            raise ValueError(f"scope is {self.scope!r}, expected one of {', '.join(map(repr, SCOPES))}.")
-
-    def share(self, step: int, steps: int) -> float:
-        """Share of the rows that is kept after `step` of `steps` steps."""
-        begin, length = self.start * steps, (1 - self.start - self.end) * steps
-        if step >= begin + length:
-            return self.keep
-        if step < begin:
-            return 1.0
-        return self.keep + (1 - self.keep) * (1 - (step - begin) / length) ** 3
-
-    def looks(self, step: int, steps: int) -> bool:
-        """Whether the masks are renewed after `step` of `steps` steps."""
-        return step % self.interval == 0 or step >= (1 - self.end) * steps
+from betabo.compress.settings import Pruning
 
 
 class RowPruner:

@@ -17,8 +17,8 @@ import numpy as np
 import torch
 from torch.quasirandom import SobolEngine
 
-from betabo.compress.finetune import DivergedError
 from betabo.compress.problem import CompressionProblem, CompressionResult, uniform_levels
+from betabo.compress.training import DivergedError
 from betabo.files import write_bytes
 from betabo.optimizer import Config, Optimizer
 

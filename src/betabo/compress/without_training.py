@@ -8,7 +8,8 @@ from typing import TypeVar
 from torch import nn
 
 from betabo.compress.layers import LoSparseLinear, rows_of
-from betabo.compress.plan import CompressionPlan, Group, Ratios
+from betabo.compress.plan import CompressionPlan, Ratios
+from betabo.compress.settings import Group
 from betabo.compress.store import CompressedModel, as_compressed
 from betabo.compress.structure import Structure
 

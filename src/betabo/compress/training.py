@@ -11,25 +11,18 @@ import logging
 import math
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from functools import cache
-from typing import TYPE_CHECKING, Literal, TypeAlias, get_args
+from typing import TYPE_CHECKING
 
 import torch
 from torch import Tensor, nn
 
 from betabo.compress.layers import LoSparseLinear
-from betabo.compress.pruning import Pruning, RowPruner, keep_largest
+from betabo.compress.pruning import RowPruner, keep_largest
+from betabo.compress.settings import Precision, Pruning, Training
 
 if TYPE_CHECKING:
     from betabo.compress.tasks import Split, Task
-
-Schedule: TypeAlias = Literal["linear", "cosine", "constant"]
-SCHEDULES: tuple[Schedule, ...] = get_args(Schedule)
-
-Precision: TypeAlias = Literal["bfloat16", "tf32"]
-PRECISIONS: tuple[Precision, ...] = get_args(Precision)
-"""How a GPU computes; a CPU computes in float32."""
 
 _logger = logging.getLogger(__name__)
 
@@ -41,55 +34,13 @@ class DivergedError(RuntimeError):
     """The loss of a training is no finite number any more."""
 
 
-@dataclass(frozen=True)
-class Training:
-    """How a model is trained, with AdamW.
-
-    Args:
-        steps: Number of steps; 0 for no training at all.
-        batch: Examples in a step.
-        rate: Learning rate after the warm-up.
-        warmup: Share of the steps in which the rate rises to it.
-        schedule: How the rate falls after that.
-        weight_decay: Of all matrices; vectors have none.
-        clip: Largest norm of a gradient.
-        precision: How a GPU computes: `"bfloat16"` with automatic casts, which suits large models, or `"tf32"`, float32
-            with products of TensorFloat-32, which needs fewer and larger kernels and suits small ones.
-        graph: Whether a step is recorded as a CUDA graph where there is a GPU. A model whose forward pass waits for
-            the device cannot be recorded and is trained step by step all the same.
-    """
-
-    steps: int = 100
-    batch: int = 32
-    rate: float = 5e-5
-    warmup: float = 0.1
-    schedule: Schedule = "linear"
-    weight_decay: float = 0.01
-    clip: float = 1.0
-    precision: Precision = "bfloat16"
-    graph: bool = True
-
-    def __post_init__(self) -> None:
-        if self.steps < 0:
-            raise ValueError(f"steps is {self.steps!r}, expected at least 0.")
-        if self.batch < 1:
-            raise ValueError(f"batch is {self.batch!r}, expected at least 1.")
-        for name in ("rate", "clip"):
-            if not (getattr(self, name) > 0 and math.isfinite(getattr(self, name))):
-                raise ValueError(f"{name} is {getattr(self, name)!r}, expected a number above 0.")
-        if not 0 <= self.warmup <= 1:
-            raise ValueError(f"warmup is {self.warmup!r}, expected a share from 0 to 1.")
-        for name, known in (("schedule", SCHEDULES), ("precision", PRECISIONS)):
-            if getattr(self, name) not in known:
-                raise ValueError(f"{name} is {getattr(self, name)!r}, expected one of {', '.join(map(repr, known))}.")
-
-    def rates(self) -> Tensor:
-        """The learning rate of each step."""
-        t = torch.arange(self.steps, dtype=torch.float64)
-        rising = self.warmup * self.steps
-        left = ((self.steps - t) / max(1.0, self.steps - rising)).clamp(0, 1)
-        falling = {"linear": left, "cosine": (1 - torch.cos(math.pi * left)) / 2, "constant": torch.ones_like(left)}
-        return (self.rate * torch.where(t < rising, (t + 1) / max(1.0, rising), falling[self.schedule])).float()
+def learning_rates(training: Training) -> Tensor:
+    """The learning rate of each step."""
+    t = torch.arange(training.steps, dtype=torch.float64)
+    rising = training.warmup * training.steps
+    left = ((training.steps - t) / max(1.0, training.steps - rising)).clamp(0, 1)
+    falling = {"linear": left, "cosine": (1 - torch.cos(math.pi * left)) / 2, "constant": torch.ones_like(left)}
+    return (training.rate * torch.where(t < rising, (t + 1) / max(1.0, rising), falling[training.schedule])).float()
 
 
 def finetune(
@@ -197,7 +148,7 @@ class _Run:
         self._pruner, self._device = pruner, device
         self._position = torch.zeros(1, dtype=torch.long, device=device)
         self._order = _order(len(split), training, seed).to(device)
-        self._rates = training.rates().to(device)
+        self._rates = learning_rates(training).to(device)
         self._losses = torch.zeros(training.steps, device=device)
         self._parameters = [p for p in model.parameters() if p.requires_grad]
         self._optimizer = self._make_optimizer()

@@ -4,10 +4,10 @@ import pytest
 import torch
 from torch import nn
 
-from betabo.compress.finetune import DivergedError, Training, _order, evaluate, finetune
 from betabo.compress.layers import LoSparseLinear
-from betabo.compress.pruning import Pruning
+from betabo.compress.settings import Pruning, Training
 from betabo.compress.tasks.split import Split
+from betabo.compress.training import DivergedError, _order, evaluate, finetune, learning_rates
 
 
 class Sign:
@@ -42,7 +42,7 @@ def model():
 
 
 def test_rate_rises_then_falls_to_nearly_nothing():
-    rates = Training(steps=100, rate=1.0, warmup=0.1).rates()
+    rates = learning_rates(Training(steps=100, rate=1.0, warmup=0.1))
     assert torch.allclose(rates[:10], torch.arange(1, 11) / 10)
     assert rates.argmax() in (9, 10)
     assert rates[-1] == pytest.approx(1 / 90)
@@ -50,7 +50,7 @@ def test_rate_rises_then_falls_to_nearly_nothing():
 
 
 def test_cosine_is_half_way_down_in_the_middle():
-    rates = Training(steps=100, rate=2.0, warmup=0.0, schedule="cosine").rates()
+    rates = learning_rates(Training(steps=100, rate=2.0, warmup=0.0, schedule="cosine"))
     assert rates[0] == pytest.approx(2.0)
     assert rates[50] == pytest.approx(1.0)
     assert rates[-1] < 0.001
