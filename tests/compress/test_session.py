@@ -138,11 +138,3 @@ def test_the_example_of_the_documentation_runs(settings: CompressionSettings, mo
     exec(compile(code[0], "compression.md", "exec"), names)
     assert len(names["session"].trials()) == 3
     assert load_compressed("compressed").compression.metrics == names["summary"].compressed.metrics
-
-
-def test_it_is_loaded_by_its_name() -> None:
-    import betabo.compress
-
-    assert betabo.compress.CompressionSession is CompressionSession
-    found: dict[str, Any] = {name: getattr(betabo.compress, name) for name in betabo.compress.__all__}
-    assert all(value.__name__ == name for name, value in found.items())

@@ -1,0 +1,168 @@
+"""Tests mirror the source: what is in `src/betabo/a/b.py` is tested in `tests/a/test_b.py`."""
+
+from __future__ import annotations
+
+import ast
+from pathlib import Path
+
+TESTS = Path(__file__).parent
+SOURCE = TESTS.parent / "src" / "betabo"
+
+# Tests of several modules together, or of something that is no module.
+CROSS_CUTTING = {
+    "cli/test_demo.py": "an example script",
+    "cli/test_terminal.py": "the command as a whole, in a terminal of its own",
+    "compress/tasks/test_public_data.py": "all tasks on real data sets",
+    "compress/test_examples.py": "example scripts",
+    "compress/test_training_examples.py": "example scripts",
+    "kernels/test_cuda.py": "all kernels on a GPU",
+    "kernels/test_models.py": "all kernels in models of BoTorch",
+    "lab/bench/optimizers/test_conformance.py": "what every optimizer has to do",
+    "lab/bench/optimizers/test_packages.py": "optimizers against the packages that they wrap",
+    "lab/reproduce/compression/test_collect.py": "an example script",
+    "lab/reproduce/compression/test_packaged.py": "the data that come with the package",
+    "lab/reproduce/test_run_elsewhere.py": "an example script",
+    "optimizer/test_pairs.py": "every kernel with every acquisition function",
+    "optimizer/test_state_machine.py": "random sequences of all that can be done to a search",
+    "optuna/test_public_suite.py": "Optuna's own tests of samplers",
+    "report/test_browser.py": "the page in a browser",
+    "studies/test_kills.py": "studies whose workers are killed",
+    "studies/test_postgres.py": "studies on a server",
+    "test_before.py": "files of the version before",
+    "test_documentation.py": "the documentation",
+    "test_experiments.py": "example scripts",
+    "test_mirror.py": "the tests",
+    "test_package.py": "the package as it is installed",
+    "test_theory.py": "an example script",
+}
+
+# Modules without a test file of their own: where they are tested, and why there.
+COVERED_ELSEWHERE = {
+    "__init__.py": ("test_package.py", "it is the package"),
+    "cli/__init__.py": ("cli/test_app.py", "it does nothing but start the app"),
+    "kernels/direct.py": ("kernels/test_distance.py", "the two methods are compared with each other"),
+    "kernels/matmul.py": ("kernels/test_distance.py", "the two methods are compared with each other"),
+    **{
+        f"lab/bench/optimizers/{name}_search.py": (
+            "lab/bench/optimizers/test_conformance.py",
+            "every optimizer is asked for the same",
+        )
+        for name in ("ax", "betabo", "hebo", "nevergrad", "optuna", "pycma", "random", "smac")
+    },
+}
+
+# What is still to be done: tests to be moved or renamed, and modules to get a test file or a place in the list above.
+STRAY_TESTS = {
+    "lab/bench/test_cli.py",
+    "lab/problems/test_real.py",
+}
+UNTESTED = {
+    "cli/catalogues.py",
+    "cli/dashboard.py",
+    "cli/loading.py",
+    "cli/report.py",
+    "cli/run.py",
+    "cli/summary.py",
+    "kernels/box.py",
+    "kernels/cube.py",
+    "kernels/pathwise.py",
+    "lab/bench/extras.py",
+    "lab/bench/figures.py",
+    "lab/bench/optimizers/adapter.py",
+    "lab/bench/optimizers/catalogue.py",
+    "lab/bench/optimizers/corners.py",
+    "lab/bench/optimizers/observed.py",
+    "lab/bench/optimizers/peer.py",
+    "lab/bench/peers_report.py",
+    "lab/bench/peers_runs.py",
+    "lab/bench/processes.py",
+    "lab/bench/ray_tasks.py",
+    "lab/bench/storage.py",
+    "lab/bench/versions.py",
+    "lab/plots/compression.py",
+    "lab/plots/curves.py",
+    "lab/plots/dots.py",
+    "lab/plots/log_axis.py",
+    "lab/plots/peer_ratios.py",
+    "lab/plots/plane.py",
+    "lab/plots/ratios.py",
+    "lab/problems/catalogue.py",
+    "lab/problems/designs.py",
+    "lab/problems/landing.py",
+    "lab/problems/learning.py",
+    "lab/problems/optima.py",
+    "lab/problems/placement.py",
+    "lab/problems/pointwise.py",
+    "lab/problems/repeated.py",
+    "lab/reproduce/kernels.py",
+    "optimizer/config.py",
+    "optimizer/data.py",
+    "optimizer/history.py",
+    "optimizer/model.py",
+    "optimizer/progress.py",
+    "optimizer/result.py",
+    "optuna/model.py",
+    "optuna/study_data.py",
+    "report/figures.py",
+    "report/overview.py",
+    "report/sections.py",
+    "space/checks.py",
+    "space/steps.py",
+    "studies/__init__.py",
+    "studies/database_errors.py",
+    "studies/events.py",
+    "studies/objectives.py",
+    "studies/stored_plan.py",
+    "studies/worker_process.py",
+    "studies/workspace.py",
+    "surrogate/lean_covariance.py",
+}
+
+
+def names_in(folder: Path, pattern: str) -> set[str]:
+    return {path.relative_to(folder).as_posix() for path in folder.rglob(pattern)}
+
+
+def place_of_tests(module: str) -> str:
+    """Where the tests of a module belong; those of a package beside its folder."""
+    path = Path(module)
+    path = path.parent if path.name == "__init__.py" else path.with_suffix("")
+    return (path.parent / f"test_{path.name}.py").as_posix()
+
+
+def has_logic(module: str) -> bool:
+    """Whether some function does something; constants, bare classes and interfaces need no tests."""
+    functions = [
+        node
+        for node in ast.walk(ast.parse((SOURCE / module).read_text(encoding="utf-8")))
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
+    ]
+    return any(
+        not isinstance(statement, ast.Expr) or not isinstance(statement.value, ast.Constant)
+        for function in functions
+        for statement in function.body
+    )
+
+
+MODULES = names_in(SOURCE, "*.py")
+FILES = names_in(TESTS, "test_*.py")
+
+
+def test_each_test_file_names_a_module() -> None:
+    without = FILES - {place_of_tests(module) for module in MODULES} - set(CROSS_CUTTING) - STRAY_TESTS
+    assert not without, f"rename them after the module that they test, or add them to CROSS_CUTTING: {sorted(without)}"
+
+
+def test_each_module_with_logic_has_a_test_file() -> None:
+    without = {module for module in MODULES if has_logic(module) and place_of_tests(module) not in FILES}
+    without -= {*COVERED_ELSEWHERE, *UNTESTED}
+    assert not without, f"write a test file, or say in COVERED_ELSEWHERE where they are tested: {sorted(without)}"
+
+
+def test_the_lists_hold_nothing_that_is_gone_or_done() -> None:
+    done = {module for module in {*COVERED_ELSEWHERE, *UNTESTED} if place_of_tests(module) in FILES}
+    gone = ({*COVERED_ELSEWHERE, *UNTESTED} - MODULES) | ({*CROSS_CUTTING, *STRAY_TESTS} - FILES)
+    gone |= {file for file, _ in COVERED_ELSEWHERE.values()} - FILES
+    assert not done | gone, f"take them off the lists: {sorted(done | gone)}"
+    assert not set(COVERED_ELSEWHERE) & UNTESTED
+    assert not set(CROSS_CUTTING) & STRAY_TESTS
