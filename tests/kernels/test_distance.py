@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 import torch
 from torch import Tensor
 
 import betabo.kernels.direct as direct_module
+import betabo.kernels.distance as distance_module
 import betabo.kernels.matmul as matmul_module
 from betabo import BetaKernel, BetaMaternKernel
 from betabo.kernels.direct import direct_sum
 from betabo.kernels.distance import sq_distance
+from betabo.kernels.exponentials import exponential_form
 from betabo.kernels.matmul import Workspace
 
 
@@ -167,3 +171,39 @@ def test_nothing_larger_than_the_result_is_saved(method: str, monkeypatch: pytes
         kernel(x).to_dense().sum().backward()
     assert n * n in sizes
     assert max(sizes) == n * n
+
+
+def test_small_bandwidths_take_exponentials_where_there_are_many_pairs(monkeypatch: pytest.MonkeyPatch) -> None:
+    sizes: list[int] = []
+
+    def counted(x1: Tensor, *others: Any) -> Tensor:
+        sizes.append(len(x1))
+        return exponential_form(x1, *others)
+
+    monkeypatch.setattr(distance_module, "exponential_form", counted)
+    one = torch.ones(1, 3, dtype=torch.float64)
+    many, few = torch.rand(100, 3, dtype=torch.float64), torch.rand(2, 3, dtype=torch.float64)
+    for points in (many, few):
+        for h in (1e-3, 1.0):
+            found = sq_distance(points, points, h * one, one)
+            assert torch.equal(found.diagonal(), torch.zeros(len(points), dtype=torch.float64))
+            torch.testing.assert_close(found, direct_sum(points, points, h * one, one), rtol=1e-10, atol=1e-9)
+    assert sizes == [100]
+
+
+@pytest.mark.parametrize("same", [False, True])
+@pytest.mark.parametrize("h", [1e-3, 1e-2])
+def test_gradients_for_small_bandwidths(h: float, same: bool) -> None:
+    def gradients(method: str) -> tuple[Tensor, ...]:
+        x1 = torch.linspace(0, 1, 36, dtype=torch.float64).view(12, 3).requires_grad_()
+        x2 = x1 if same else (1 - x1.detach() ** 2).requires_grad_()
+        bandwidth = (h * torch.tensor([[1.0, 2.0, 500.0]], dtype=torch.float64)).requires_grad_()
+        weight = torch.tensor([[1.0, 0.5, 2.0]], dtype=torch.float64).requires_grad_()
+        distance = sq_distance(x1, x2, bandwidth, weight, method=method)  # type: ignore[arg-type]
+        mix = torch.sin(torch.arange(144, dtype=torch.float64)).view(12, 12)
+        return torch.autograd.grad(
+            (mix * distance).sum(), (x1, bandwidth, weight) if same else (x1, x2, bandwidth, weight)
+        )
+
+    for fast, direct in zip(gradients("matmul"), gradients("lgamma"), strict=True):
+        torch.testing.assert_close(fast, direct, rtol=1e-8, atol=1e-8 / h)

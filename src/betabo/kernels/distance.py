@@ -3,11 +3,14 @@ r"""Weighted sums of squared Beta distances between two sets of points, by eithe
 .. math:: r^2(x, x') = \sum_{i=1}^d w_i\, \rho_{h_i}^2(x_i, x'_i)
 
 `"lgamma"` sums the definition coordinate by coordinate (`betabo.kernels.direct`); `"matmul"` is one matrix product of
-Chebyshev features (`betabo.kernels.matmul`). Both need memory of the order of the result, whatever the dimension.
+features: Chebyshev polynomials (`betabo.kernels.matmul`), or exponentials (`betabo.kernels.exponentials`) where these
+are fewer, as they are for small bandwidths.
 """
 
 from __future__ import annotations
 
+import math
+from dataclasses import dataclass
 from typing import Literal, get_args
 
 import torch
@@ -15,6 +18,7 @@ from torch import Tensor
 
 from betabo.kernels.chebyshev import choose_degrees, merge_degrees
 from betabo.kernels.direct import DirectForm
+from betabo.kernels.exponentials import ExponentialRule, choose_rule, exponential_form
 from betabo.kernels.matmul import Workspace, broadcast_shape, matmul_form
 from betabo.kernels.special import beta_sq_distance
 
@@ -23,9 +27,11 @@ METHODS: tuple[str, ...] = get_args(Method)
 
 # Costs in nanoseconds behind the automatic choice, measured in float64 on two CPU cores. The direct form: what does not
 # depend on the sizes, and a pair and coordinate without and with gradients. The matmul form: what does not depend on
-# the sizes, a multiply-add of the matrix product, and a feature of a point that is not known yet.
+# the sizes, a multiply-add of the matrix product, and a feature of a point that is not known yet. Exponentials depend
+# on the bandwidth and are never known; their gradients take two more products and another pass over the features.
 _DIRECT_FIXED, _PAIR, _PAIR_WITH_GRADIENT = 4e5, 30.0, 200.0
 _MATMUL_FIXED, _MULTIPLY, _FEATURE = 6e5, 0.03, 5.0
+_EXPONENTIAL_FIXED, _WITH_GRADIENT = 4e5, 3.0
 
 
 def sq_distance(
@@ -65,59 +71,95 @@ def sq_distance(
         may leave squared distances slightly below zero.
     """
     workspace = Workspace() if workspace is None else workspace
-    if x1 is x2:  # the gradients with respect to the first and the second argument are kept apart
+    one_set = x1 is x2
+    if one_set:  # the gradients with respect to the first and the second argument are kept apart
         x1, x2 = x1.view_as(x1), x2.view_as(x2)
     # What concerns the parameters alone is a few hundred numbers: a GPU would take longer to start than to compute.
     bandwidth, weight = (t.double().cpu().expand(*t.shape[:-1], x1.shape[-1]) for t in (bandwidth, weight))
     tolerance = max(tolerance / 10 if sharp else tolerance, 8 * torch.finfo(x1.dtype).eps)
     degrees = None if method == "lgamma" else choose_degrees(bandwidth, weight, tolerance)
-    if degrees is None and method == "matmul":
+    rule = None if method == "lgamma" else choose_rule(bandwidth, weight, tolerance)
+    if method == "matmul" and degrees is None and rule is None:
         raise ValueError(
             f"method='matmul' cannot reach the tolerance {tolerance:g} at the bandwidth {bandwidth.min().item():g}; "
             "use method='auto' or 'lgamma', or a larger bandwidth or tolerance."
         )
+    if degrees is not None and rule is not None:  # polynomials are the same for all bandwidths, and so come first
+        degrees, rule = (degrees, None) if sum(degrees) <= len(degrees) * rule.count else (None, rule)
     known = 0 if degrees is None else workspace.known_rows(x2)
     batch = broadcast_shape(x1.shape[:-2], x2.shape[:-2], bandwidth.shape[:-2], weight.shape[:-2])
-    pairs = batch.numel() * x1.shape[-2] * x2.shape[-2]
-    if degrees is not None and method == "auto":
-        new_points = x1.shape[:-1].numel() + x2.shape[:-2].numel() * (x2.shape[-2] - known)
-        differentiated = torch.is_grad_enabled() and any(t.requires_grad for t in (x1, x2, bandwidth, weight))
-        if not _matmul_is_cheaper(degrees, pairs, new_points, differentiated):
-            degrees = None
-    if degrees is None:
+    work = _Work(
+        dims=x1.shape[-1],
+        pairs=batch.numel() * x1.shape[-2] * x2.shape[-2],
+        points=x1.shape[:-1].numel() + x2.shape[:-1].numel(),
+        known=x2.shape[:-2].numel() * known,
+        differentiated=torch.is_grad_enabled() and any(t.requires_grad for t in (x1, x2, bandwidth, weight)),
+    )
+    direct = math.inf if method == "matmul" else work.direct()
+    if degrees is None or work.chebyshev(degrees) >= direct:
         on_device = (bandwidth.to(x1.device), weight.to(x1.device))
-        result: Tensor = scale * DirectForm.apply(x1, x2, *on_device)  # type: ignore[no-untyped-call]
+        if rule is None or work.exponentials(rule) >= direct:
+            sharp = False  # it is already
+            result: Tensor = DirectForm.apply(x1, x2, *on_device)  # type: ignore[no-untyped-call]
+        else:
+            result = exponential_form(x1, x1 if one_set else x2, *on_device, rule).to(x1.dtype)
+            if _same(x1, x2):
+                result.diagonal(dim1=-2, dim2=-1).zero_()
+        result = scale * result
         for offset in (offset1, None if offset2 is None else offset2.mT):
             result = result if offset is None else result + offset
-        return result
-
-    # A GPU multiplies so fast that one group of coordinates is always best.
-    degrees = merge_degrees(degrees, pairs if x1.device.type == "cpu" else 0)
-    # GPyTorch asks for the covariance of query points with the training points followed by the query points.
-    sizes = [known, x2.shape[-2] - known] if 0 < known < x2.shape[-2] and x1.shape[-2] < known else [x2.shape[-2]]
-    offsets = [None] * len(sizes) if offset2 is None else offset2.split(sizes, dim=-2)
-    blocks = [
-        matmul_form(
-            x1,
-            part,
-            bandwidth,
-            weight,
-            degrees,
-            workspace,
-            same=_same(x1, part),
-            scale=scale,
-            offset1=offset1,
-            offset2=offset,
-        )
-        for part, offset in zip(x2.split(sizes, dim=-2), offsets, strict=True)
-    ]
-    result = blocks[0] if len(blocks) == 1 else torch.cat(blocks, dim=-1)
+    else:
+        # A GPU multiplies so fast that one group of coordinates is always best.
+        degrees = merge_degrees(degrees, work.pairs if x1.device.type == "cpu" else 0)
+        # GPyTorch asks for the covariance of query points with the training points followed by the query points.
+        sizes = [known, x2.shape[-2] - known] if 0 < known < x2.shape[-2] and x1.shape[-2] < known else [x2.shape[-2]]
+        offsets = [None] * len(sizes) if offset2 is None else offset2.split(sizes, dim=-2)
+        blocks = [
+            matmul_form(
+                x1,
+                part,
+                bandwidth,
+                weight,
+                degrees,
+                workspace,
+                same=_same(x1, part),
+                scale=scale,
+                offset1=offset1,
+                offset2=offset,
+            )
+            for part, offset in zip(x2.split(sizes, dim=-2), offsets, strict=True)
+        ]
+        result = blocks[0] if len(blocks) == 1 else torch.cat(blocks, dim=-1)
     return _sharpened(result, x1, x2, bandwidth, weight, tolerance) if sharp else result
 
 
-def _matmul_is_cheaper(degrees: list[int], pairs: int, new_points: int, differentiated: bool) -> bool:
-    direct = _DIRECT_FIXED + (_PAIR_WITH_GRADIENT if differentiated else _PAIR) * pairs * len(degrees)
-    return _MATMUL_FIXED + sum(degrees) * (_FEATURE * new_points + _MULTIPLY * pairs) < direct
+@dataclass(frozen=True)
+class _Work:
+    """How much there is to do, and what it costs in either form.
+
+    Attributes:
+        dims: Number of coordinates.
+        pairs: Number of pairs of points.
+        points: Number of points of both sets.
+        known: Those of them whose Chebyshev features are known.
+        differentiated: Whether there will be gradients.
+    """
+
+    dims: int
+    pairs: int
+    points: int
+    known: int
+    differentiated: bool
+
+    def direct(self) -> float:
+        return _DIRECT_FIXED + (_PAIR_WITH_GRADIENT if self.differentiated else _PAIR) * self.pairs * self.dims
+
+    def chebyshev(self, degrees: list[int]) -> float:
+        return _MATMUL_FIXED + sum(degrees) * (_FEATURE * (self.points - self.known) + _MULTIPLY * self.pairs)
+
+    def exponentials(self, rule: ExponentialRule) -> float:
+        once = self.dims * rule.count * (_FEATURE * self.points + _MULTIPLY * self.pairs)
+        return _EXPONENTIAL_FIXED + (_WITH_GRADIENT * once if self.differentiated else once)
 
 
 def _same(x1: Tensor, x2: Tensor) -> bool:
