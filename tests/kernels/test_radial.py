@@ -6,7 +6,7 @@ import pytest
 import torch
 from scipy.special import gamma, kv
 
-from betabo.kernels.radial import matern_profile
+from betabo.kernels.radial import SMOOTH, matern_profile, profile_with_slope
 
 
 @pytest.mark.parametrize("nu", [0.5, 1.5, 2.5])
@@ -37,3 +37,14 @@ def test_gradients(nu: float) -> None:
     squared = torch.tensor([0.01, 0.5, 4.0], dtype=torch.float64, requires_grad=True)
     assert torch.autograd.gradcheck(lambda s: matern_profile(s, nu), (squared,))
     assert torch.autograd.gradgradcheck(lambda s: matern_profile(s, nu), (squared,))
+
+
+@pytest.mark.parametrize("nu", SMOOTH)
+def test_the_profile_of_arrays_and_its_slope_are_those_of_tensors(nu: float) -> None:
+    squared = torch.tensor([-1e-15, 0.0, 1e-8, 0.3, 4.0, 900.0], dtype=torch.float64, requires_grad=True)
+    expected = matern_profile(squared, nu)
+    (slope,) = torch.autograd.grad(expected.sum(), squared)
+    slope[0] = slope[1]  # autograd takes what is below zero for constant
+    values, slopes = profile_with_slope(squared.detach().clone().numpy(), nu)
+    torch.testing.assert_close(torch.from_numpy(values), expected.detach(), rtol=1e-14, atol=0)
+    torch.testing.assert_close(torch.from_numpy(slopes), slope, rtol=1e-14, atol=0)

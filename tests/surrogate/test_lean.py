@@ -81,6 +81,7 @@ CASES: dict[str, Callable[[int], Kernel]] = {
     "main effects of one length scale": lambda d: MainEffectsKernel().double(),
     "beta-additive": lambda d: main_effects(0.3, 3.0, d) + beta_matern(2.5, 1.0, 0.3, 10.0, d),
     "beta-additive weighted": lambda d: beta_matern(2.5, 0.5, 0.3, 10.0, d, weight=0.4) + main_effects(0.3, 3.0, d),
+    "a scaled sum": lambda d: scaled(main_effects(0.3, 3.0, d) + RBFKernel().double()),
     "main effects + rbf": lambda d: main_effects(0.3, 3.0, d, bend=0.99) + stationary(math.inf, 0.3, 3.0, d),
     "rbf + matern-5/2": lambda d: stationary(math.inf, 0.3, 3.0, d) + stationary(2.5, 0.3, 3.0, d),
     "beta + rbf + matern": lambda d: beta(0.3, 0.3, 10.0, d) + RBFKernel().double() + stationary(1.5, 0.3, 3.0, d),
@@ -161,7 +162,7 @@ def test_main_effects_block_by_block(name: str, numbers: int, monkeypatch: pytes
     x, y = data(25, 6)
     points = queries(x)
     process = GaussianProcess(x, y, CASES[name](6), 1e-4)
-    monkeypatch.setattr("betabo.surrogate.lean._CACHED", numbers)  # 1, 3 and 20 points at a time
+    monkeypatch.setattr("betabo.kernels.effects._CACHED", numbers)  # 1, 3 and 20 points at a time
     assert len(points) > 20
     assert_same(process, points)
 
@@ -263,7 +264,6 @@ def no_lean_form() -> dict[str, tuple[Kernel, torch.Size]]:
         "sum with one": (RBFKernel() + MaternKernel(nu=0.5), plain),
         "sum with tiny bandwidth": (MainEffectsKernel(2) + tiny, plain),
         "sum of some coordinates": (MainEffectsKernel(1, active_dims=[1]) + RBFKernel(), plain),
-        "scaled sum": (ScaleKernel(RBFKernel() + MainEffectsKernel(2)), plain),
         "product": (RBFKernel() * RBFKernel(), plain),
         "tiny bandwidth": (tiny, plain),
         "batch": (RBFKernel(), torch.Size([3])),

@@ -53,6 +53,7 @@ SUPPORTED: dict[str, Callable[[], Kernel]] = {
     "shared main effects": lambda: MainEffectsKernel(),
     "beta-additive": lambda: beta_additive_covariance(DIMS),
     "three summands": lambda: ScaleKernel(matern(1.5)) + ScaleKernel(RBFKernel(DIMS)) + MainEffectsKernel(DIMS),
+    "a scaled sum": lambda: ScaleKernel(ScaleKernel(RBFKernel(ard_num_dims=DIMS)) + matern(2.5)),
 }
 
 UNSUPPORTED: dict[str, Callable[[], Kernel]] = {
@@ -64,7 +65,6 @@ UNSUPPORTED: dict[str, Callable[[], Kernel]] = {
     "some coordinates": lambda: ScaleKernel(MaternKernel(ard_num_dims=2, active_dims=(0, 1))),
     "another prior": lambda: ScaleKernel(RBFKernel(ard_num_dims=DIMS, lengthscale_prior=GammaPrior(3.0, 6.0))),
     "a product": lambda: ScaleKernel(RBFKernel(ard_num_dims=DIMS)) * MaternKernel(ard_num_dims=DIMS),
-    "a scaled sum": lambda: ScaleKernel(RBFKernel(ard_num_dims=DIMS) + MaternKernel(ard_num_dims=DIMS)),
     "single precision": lambda: KERNELS["rbf"].make(DIMS).float(),
     "a fixed scale": lambda: KERNELS["rbf"].make(DIMS).requires_grad_(False),
 }

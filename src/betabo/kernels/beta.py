@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -11,8 +12,11 @@ from gpytorch.priors import Prior
 from torch import Tensor
 
 from betabo.kernels.box import BoundaryWeight, BoxKernel
+from betabo.kernels.box_form import BoxForm
+from betabo.kernels.closed_form import ClosedForm, declares
 from betabo.kernels.cube import as_parameter, register_prior
 from betabo.kernels.distance import Method, sq_distance
+from betabo.kernels.radial_form import smooth_profile
 from betabo.kernels.special import bandwidth_of_lengthscale, beta_sq_distance, metric_at_centre
 
 
@@ -120,6 +124,11 @@ class BetaKernel(BoxKernel):
         if log_scale1 is not None and log_scale2 is not None:
             exponent = exponent + (log_scale1 + log_scale2).squeeze(-1)
         return exponent.exp()
+
+
+@declares(BetaKernel)
+def _closed_form(kernel: BetaKernel) -> ClosedForm:
+    return BoxForm(kernel, smooth_profile(math.inf))
 
 
 def _set_central_lengthscale(kernel: BetaKernel, value: Tensor) -> None:

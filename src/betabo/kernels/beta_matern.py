@@ -10,8 +10,11 @@ from gpytorch.priors import Prior
 from torch import Tensor
 
 from betabo.kernels.box import BoundaryWeight, BoxKernel
+from betabo.kernels.box_form import BoxForm
+from betabo.kernels.closed_form import ClosedForm, declares
 from betabo.kernels.distance import Method, sq_distance
 from betabo.kernels.radial import NUS, matern_profile
+from betabo.kernels.radial_form import smooth_profile
 from betabo.kernels.special import beta_sq_distance, metric_at_centre
 
 
@@ -113,3 +116,8 @@ class BetaMaternKernel(BoxKernel):
         if log_scale1 is not None and log_scale2 is not None:
             variance = variance * (log_scale1 + log_scale2).squeeze(-1).exp()
         return variance
+
+
+@declares(BetaMaternKernel)
+def _closed_form(kernel: BetaMaternKernel) -> ClosedForm:
+    return BoxForm(kernel, smooth_profile(kernel.nu))

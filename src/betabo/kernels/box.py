@@ -162,8 +162,7 @@ class BoxKernel(CubeKernel):
         """Log of the factor that the boundary weight gives each point, or None where the weight is fixed at zero."""
         if not self.learns_boundary_weight and not bool(self.fixed_boundary_weight.any()):
             return None
-        excess = boundary_excess(x.double(), self.bandwidth.double()).sum(dim=-1, keepdim=True)
-        log_scale = (0.5 * self.boundary_weight * excess).to(x.dtype)
+        log_scale = log_boundary_factor(x.double(), self.bandwidth.double(), self.boundary_weight).to(x.dtype)
         if x.dtype == torch.float32 or x.shape[-1] > _ALWAYS_FINITE_DIMS:
             largest = 2 * log_scale.detach().max().item() if log_scale.numel() else 0.0
             if largest > math.log(torch.finfo(x.dtype).max):
@@ -175,6 +174,29 @@ class BoxKernel(CubeKernel):
 
     def __getstate__(self) -> dict[str, Any]:
         return {**super().__getstate__(), "_workspace": Workspace()}
+
+
+def log_boundary_factor(x: Tensor, bandwidth: Tensor, weight: Tensor) -> Tensor:
+    """Log of the factor that a boundary weight gives each point.
+
+    Args:
+        x: Points, `... x n x d`.
+        bandwidth: Bandwidths, `... x 1 x d` (or `... x 1 x 1`).
+        weight: Boundary weights, `... x 1 x 1`.
+
+    Returns:
+        Logarithms, `... x n x 1`.
+    """
+    return 0.5 * weight * boundary_excess(x, bandwidth).sum(dim=-1, keepdim=True)
+
+
+def log_boundary_factor_slope(x: Tensor, bandwidth: Tensor, weight: Tensor) -> Tensor:
+    """The derivatives of `log_boundary_factor` by the points' coordinates, `... x n x d`."""
+
+    def q(z: Tensor) -> Tensor:  # the derivative of the function of that name in `boundary_excess`
+        return torch.digamma(z + 0.5) - torch.digamma(z + 1)
+
+    return 0.5 * weight * (q(x / bandwidth) - q((1 - x) / bandwidth)) / bandwidth
 
 
 def _number(boundary_weight: object) -> float:

@@ -3,19 +3,34 @@
 from __future__ import annotations
 
 import math
+from itertools import pairwise
 from typing import Any
 
+import numpy as np
 import torch
 from gpytorch.constraints import Interval
 from gpytorch.priors import Prior
 from torch import Tensor
 from torch.autograd import Function
 
+from betabo.kernels.closed_form import (
+    Array,
+    AtParameters,
+    AtPoints,
+    ByParameters,
+    ByPoints,
+    ClosedForm,
+    Places,
+    declares,
+    product,
+    to_size,
+)
 from betabo.kernels.cube import CubeKernel
-from betabo.kernels.radial import matern_profile
+from betabo.kernels.radial import POLYNOMIALS, decay_of, matern, matern_profile, matern_slope
 
 _NU = 2.5
 _MOST_PAIRS = 50_000  # all pairs of so many points are kept with their distances; beyond that memory matters more
+_CACHED = 2**17  # numbers that fit into a cache together with two more of their kind
 
 
 class MainEffectsKernel(CubeKernel):
@@ -139,19 +154,16 @@ class _Pairs:
 
 
 class _OfPairs(Function):
-    r"""The covariance matrix of all pairs, with :math:`s = \sqrt5 r` and :math:`f(s) = (1 + s + s^2/3)\,e^{-s}`.
-
-    :math:`f'(s) = -s (1 + s)\,e^{-s}/3`, and :math:`\mathrm{d}s/\mathrm{d}l = -s/l`.
-    """
+    r"""The covariance matrix of all pairs, with :math:`\mathrm{d} s^2 / \mathrm{d}l = -2 s^2 / l`."""
 
     @staticmethod
     def forward(ctx: Any, pairs: _Pairs, lengthscale: Tensor) -> Tensor:
-        count, dims = pairs.x.shape
+        count = len(pairs.x)
         s = _scaled(pairs, lengthscale)
         decay = torch.exp(-s)
         ctx.pairs = pairs
         ctx.save_for_backward(s, decay, lengthscale)
-        values = torch.addcmul(s, s, s, value=1 / 3).add_(1).mul_(decay).sum(dim=0).div_(dims)
+        values = matern(s, decay, _NU).mean(dim=0)
         covariance = torch.ones(count, count, dtype=s.dtype, device=s.device)
         covariance[pairs.rows, pairs.columns] = values
         covariance[pairs.columns, pairs.rows] = values
@@ -166,9 +178,95 @@ class _OfPairs(Function):
             s = _scaled(pairs, lengthscale)
             decay = torch.exp(-s)
         by_pair = grad[pairs.rows, pairs.columns] + grad[pairs.columns, pairs.rows]
-        slopes = (s + 1).mul_(s).mul_(s).mul_(decay)
-        return None, (slopes @ by_pair) / (3 * len(s) * lengthscale)
+        slopes = matern_slope(s, decay, _NU) * s * s
+        return None, slopes @ by_pair * (-2 / len(s)) / lengthscale
 
 
 def _scaled(pairs: _Pairs, lengthscale: Tensor) -> Tensor:
     return pairs.distances * (math.sqrt(2 * _NU) / lengthscale).unsqueeze(-1)
+
+
+@declares(MainEffectsKernel)
+class EffectsForm(ClosedForm):
+    r"""The closed form of main effects.
+
+    By points, everything is `d x b x n`, for as many points at a time as fit into a cache. By parameters, of so few
+    data that all pairs are kept, the values and their derivatives are sums of :math:`r^k e^{-a r}`, `k` up to 3. Here
+    :math:`r` is the distance of two points in a coordinate and :math:`a = \sqrt{2\nu}/l`, so that :math:`s = a r`.
+    """
+
+    kernel: MainEffectsKernel
+
+    def by_points(self, x: Array) -> ByPoints:  # noqa: D102
+        bend, dims = self.kernel.bend, x.shape[-1]
+        lengthscale = self.kernel.lengthscale.detach().double().squeeze(0).expand(dims)
+        stretch: Array = math.sqrt(2 * _NU) / lengthscale.numpy()
+
+        def place(points: Array) -> Array:
+            placed: Array = arc_length(torch.from_numpy(points), bend).numpy() * stretch
+            return placed
+
+        data = place(x).T[:, None]  # d x 1 x n
+        rows = max(1, _CACHED // data.size)
+
+        def covariances(placed: Array) -> Array:
+            s = placed.T[:, :, None] - data
+            np.abs(s, out=s)
+            covariance: Array = matern(s, decay_of(s), _NU).sum(axis=0)
+            covariance /= dims
+            return covariance
+
+        def slopes(placed: Array, weights: Array) -> Array:
+            difference = placed.T[:, :, None] - data
+            s = np.abs(difference)
+            difference *= matern_slope(s, decay_of(s), _NU)
+            by_place: Array = np.einsum("dbn,bn->bd", difference, weights)
+            return by_place
+
+        def at(points: Array) -> AtPoints:
+            placed = place(points)
+            starts = range(0, len(points), rows)
+
+            def gradient(by_covariance: Array, by_variance: Array) -> Array:
+                del by_variance  # the prior variance is the same everywhere
+                parts = [slopes(placed[i : i + rows], by_covariance[i : i + rows]) for i in starts]
+                total: Array = np.concatenate(parts) * (2 / dims)
+                total *= arc_length_slope(torch.from_numpy(points), bend).numpy() * stretch
+                return total
+
+            covariance = np.concatenate([covariances(placed[i : i + rows]) for i in starts])
+            return AtPoints(covariance, np.ones(len(points)), gradient)
+
+        return at
+
+    def by_parameters(self, x: Array, places: Places) -> ByParameters | None:  # noqa: D102
+        count, dims = x.shape
+        points = torch.from_numpy(x)
+        if not _few(points) or self.kernel.lengthscale.numel() not in (1, dims):
+            return None
+        pairs, place = _Pairs(points, self.kernel.bend), places[self.kernel.raw_lengthscale]
+        rows, columns, distances = pairs.rows.numpy(), pairs.columns.numpy(), pairs.distances.numpy()
+        terms = np.empty((4, *distances.shape))  # kept: fresh memory would take longer than the arithmetic
+        upper = rows * count + columns  # of each pair, its place in the flat matrix
+        pair = np.full((count, count), len(rows))  # of each entry, its pair; the diagonal comes last
+        pair[rows, columns] = pair[columns, rows] = np.arange(len(rows))
+
+        def at(vector: Array) -> AtParameters:
+            a = np.broadcast_to(math.sqrt(2 * _NU) * np.exp(-vector[place]), dims)
+            np.multiply(distances, -a[:, None], out=terms[0])
+            np.exp(terms[0], out=terms[0])
+            for term, following in pairwise(terms):
+                np.multiply(term, distances, out=following)
+            coefficients = np.concatenate([c * a**k for k, c in enumerate(POLYNOMIALS[_NU])]) / dims
+            values = np.append(product(coefficients, terms[:3].reshape(3 * dims, -1)), 1.0)
+
+            def add_gradient(slope: Array, gradient: Array) -> None:
+                square, cube = product(terms[2:].reshape(2 * dims, -1), slope.take(upper)).reshape(2, -1)
+                first, second = POLYNOMIALS[_NU - 1]
+                # Every pair counts twice, and by ln l the derivative is -2 s^2 times that by s^2.
+                by_log = (first * square + second * a * cube) * a**2 / ((_NU - 1) * dims)
+                gradient[place] += to_size(by_log, place)
+
+            return AtParameters(values.take(pair), add_gradient)
+
+        return at

@@ -19,6 +19,7 @@ from torch import Size
 from betabo.kernels.beta import BetaKernel
 from betabo.kernels.beta_matern import BetaMaternKernel
 from betabo.kernels.box import BoundaryWeight
+from betabo.kernels.closed_form import SumForm, declares
 from betabo.kernels.effects import MainEffectsKernel
 from betabo.kernels.special import bandwidth_of_lengthscale
 
@@ -140,6 +141,9 @@ class SumKernel(AdditiveKernel):  # type: ignore[misc]
     def expand_batch(self, *sizes: Any) -> SumKernel:
         """The same sum with the parameters of all summands expanded to a larger batch shape."""
         return SumKernel(*(kernel.expand_batch(*sizes) for kernel in self.kernels))
+
+
+declares(SumKernel)(SumForm)
 
 
 def dimension_scaled_prior(dims: int) -> LogNormalPrior:

@@ -2,7 +2,7 @@
 
 The gradient of the log marginal likelihood with respect to the covariance matrix is known in closed form, so only the
 covariance matrix and the priors remain to be differentiated: in closed form where the kernel has one
-(`betabo.surrogate.lean_covariance`, `betabo.surrogate.log_prior`), and else by autograd through the kernel. Parameters
+(`betabo.kernels.closed_form`, `betabo.surrogate.log_prior`), and else by autograd through the kernel. Parameters
 that a constraint keeps positive are fitted in their logarithms.
 """
 
@@ -20,8 +20,8 @@ import torch
 from gpytorch.kernels import Kernel
 from torch import Tensor
 
+from betabo.kernels.closed_form import AtParameters, ByParameters, by_parameters
 from betabo.surrogate.gp import cholesky, covariance_matrix
-from betabo.surrogate.lean_covariance import LeanCovariance, Look
 from betabo.surrogate.log_prior import LogPrior
 
 Noise = float | Literal["unknown", "none"]
@@ -247,33 +247,33 @@ class _Graph:
 class _Lean:
     """A kernel with priors that both have a closed form."""
 
-    kernel: LeanCovariance
+    kernel: ByParameters
     prior: LogPrior
 
     @classmethod
     def of(cls, x: Tensor, kernel: Kernel, places: Mapping[Tensor, slice]) -> _Lean | None:
-        prior, covariance = LogPrior.of(kernel, places), LeanCovariance.of(kernel, x, places)
-        return None if prior is None or covariance is None else cls(covariance, prior)
+        prior, form = LogPrior.of(kernel, places), by_parameters(kernel, x, places)
+        return None if prior is None or form is None else cls(form, prior)
 
     def at(self, vector: Vector) -> _Model | None:
-        look = self.kernel.at(vector)
-        return None if look is None else _LeanModel(look, self.prior, vector)
+        kernel = self.kernel(vector)
+        return None if kernel is None else _LeanModel(kernel, self.prior, vector)
 
 
 @dataclass(frozen=True)
 class _LeanModel:
-    look: Look
+    kernel: AtParameters
     prior: LogPrior
     vector: Vector
 
     @property
     def covariance(self) -> Tensor:
-        return torch.from_numpy(self.look.covariance)
+        return torch.from_numpy(self.kernel.covariance)
 
     @property
     def log_prior(self) -> float:
         return self.prior(self.vector)
 
     def gradient(self, slope: Tensor, gradient: Vector) -> None:
-        self.look.add_gradient(slope.numpy(), gradient)
+        self.kernel.add_gradient(slope.numpy(), gradient)
         gradient[: self.prior.size] -= self.prior.gradient(self.vector)
