@@ -9,6 +9,7 @@ from typer.testing import CliRunner
 
 from betabo.cli.reproduce import app
 from betabo.lab.reproduce import REPRODUCTIONS
+from lab.reproduce.case import campaigns_of, do
 
 
 def test_list_names_every_reproduction() -> None:
@@ -42,6 +43,18 @@ def test_folder_that_cannot_be_written_is_one_line_and_exit_code_two(tmp_path: P
     assert result.exit_code == 2
     assert result.stderr.startswith("error: ")
     assert len(result.stderr.splitlines()) == 1
+
+
+def test_settings_of_placements_are_a_reproduction_of_their_own(tmp_path: Path) -> None:
+    (campaign,) = campaigns_of("placements-settings", "smoke")
+    do(campaign, tmp_path / "placements-settings/runs/smoke")
+    arguments = ["placements", "--settings", "--scale", "smoke", "--out", str(tmp_path), "--finished"]
+    result = CliRunner().invoke(app, arguments)
+    assert result.exit_code == 0
+    first, last = result.output.splitlines()
+    assert first.startswith("under plain maximum likelihood")
+    assert first.endswith("16 of 16 searches:")
+    assert last == f"files: {tmp_path / 'placements-settings'}"
 
 
 def test_unknown_name_and_scale_are_refused() -> None:

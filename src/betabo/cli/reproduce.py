@@ -17,6 +17,7 @@ app = typer.Typer(
     no_args_is_help=True,
 )
 
+_SETTINGS = "placements-settings"
 _SCALE_HELP = "smoke: under a minute; standard: at most about twenty minutes on two cores; paper: its own numbers."
 
 
@@ -37,21 +38,41 @@ def show_list() -> None:
     print_table(console(), listing)
 
 
+_Scale = Annotated[Scale, typer.Option(help=_SCALE_HELP)]
+_Out = Annotated[Path, typer.Option(metavar="DIR", help="Folder; files go to DIR/NAME.")]
+_Workers = Annotated[int, typer.Option(min=1, help="Processes, where several can be used.")]
+_Finished = Annotated[bool, typer.Option("--finished", help="Draw the searches that are finished, and start none.")]
+_Quiet = Annotated[bool, typer.Option("--quiet", help="Show no progress.")]
+_FOLDER = Path("out/reproduce")
+
+
 def _add_command(entry: Reproduction) -> None:
     @user_errors
     def command(
-        scale: Annotated[Scale, typer.Option(help=_SCALE_HELP)] = "standard",
-        out: Annotated[Path, typer.Option(metavar="DIR", help="Folder; files go to DIR/NAME.")] = Path("out/reproduce"),
-        workers: Annotated[int, typer.Option(min=1, help="Processes, where several can be used.")] = 1,
-        finished: Annotated[
-            bool, typer.Option("--finished", help="Draw the searches that are finished, and start none.")
-        ] = False,
-        quiet: Annotated[bool, typer.Option("--quiet", help="Show no progress.")] = False,
+        scale: _Scale = "standard",
+        out: _Out = _FOLDER,
+        workers: _Workers = 1,
+        finished: _Finished = False,
+        quiet: _Quiet = False,
     ) -> None:
         _reproduce(entry, scale, out, workers, finished, quiet)
 
+    @user_errors
+    def with_settings(
+        scale: _Scale = "standard",
+        out: _Out = _FOLDER,
+        workers: _Workers = 1,
+        finished: _Finished = False,
+        quiet: _Quiet = False,
+        settings: Annotated[
+            bool, typer.Option("--settings", help="Look for the paper's settings instead: placements-settings.")
+        ] = False,
+    ) -> None:
+        _reproduce(REPRODUCTIONS[_SETTINGS] if settings else entry, scale, out, workers, finished, quiet)
+
     example = f"Example: betabo reproduce {entry.name} --scale smoke"
-    app.command(entry.name, help=f"{entry.description}.\n\n{example}")(command)
+    chosen = with_settings if f"{entry.name}-settings" == _SETTINGS else command
+    app.command(entry.name, help=f"{entry.description}.\n\n{example}")(chosen)
 
 
 def _reproduce(entry: Reproduction, scale: Scale, out: Path, workers: int, finished: bool, quiet: bool) -> None:
@@ -65,6 +86,8 @@ def _reproduce(entry: Reproduction, scale: Scale, out: Path, workers: int, finis
         screen.print(f"{entry.name}, scale {scale}: about {duration(entry.estimate(scale))} on two cores")
     progress = not quiet and sys.stdout.isatty()
     summary = reproduce(entry.name, scale=scale, out=out, workers=workers, progress=progress, finished=finished)
+    if summary.settings:
+        screen.print(f"under {summary.settings}:", soft_wrap=True)
     for claim in summary.claims:
         screen.print(f"- {claim.text}: {claim.verdict} ({claim.evidence})", soft_wrap=True)
     screen.print(f"files: {out / entry.name}", soft_wrap=True)

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import pytest
+
 from betabo.lab.problems import problem_by_name
 from betabo.lab.reproduce import (
     campaigns,
@@ -40,3 +42,41 @@ def test_longer_searches_with_slower_kernels_are_expected_to_take_longer() -> No
     assert max(seconds.values()) == seconds["spectral-mixture"]
     (smoke,) = campaigns_of("placements", "smoke")
     assert max(map(expected_seconds, smoke.runs())) < min(seconds.values())
+
+
+def test_calibration_looks_at_the_baselines_under_24_settings() -> None:
+    (campaign,) = campaigns_of("placements-settings", "paper")
+    assert len(campaign.runs()) == 2 * 3 * 24
+    assert {run.settings["kernel"] for run in campaign.runs()} == {"rbf", "matern"}
+    assert {run.budget - run.starting_points for run in campaign.runs()} == {100}
+    for label, choice in campaign.optimizers.items():
+        kernel, scale, values, weight, engine = label.split("+")
+        assert choice.settings == {
+            "kernel": kernel,
+            "scale": scale == "scale",
+            "standardize": values == "standardized",
+            "weight": float(weight),
+            "engine": engine,
+        }
+
+
+def test_decisive_searches_under_calibrated_settings_come_first(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert not any(
+        "calibrated" in label for c in campaigns_of("placements-decisive", "paper") for label in c.optimizers
+    )
+    monkeypatch.setattr(campaigns, "CALIBRATED", {"scale": False, "weight": 0.1})
+    first, *_ = campaigns_of("placements-decisive", "paper")
+    assert set(first.optimizers) == {f"{kernel}+calibrated" for kernel in ("beta-paper", "matern", "rbf")}
+    assert first.seeds == (0, 1, 2)
+    assert first.optimizers["rbf+calibrated"].settings == {"kernel": "rbf", "scale": False, "weight": 0.1}
+
+
+def test_full_table_has_ten_seeds_of_the_baselines_and_three_of_the_papers_kernel() -> None:
+    runs = [run for campaign in campaigns_of("placements-full", "paper") for run in campaign.runs()]
+    assert len({run.key for run in runs}) == len(runs)
+    seeds = {
+        name: {run.seed for run in runs if run.optimizer == name} for name in ("rbf", "matern", "default", "beta-paper")
+    }
+    ten = set(range(10))
+    assert seeds == {"rbf": ten, "matern": ten, "default": ten, "beta-paper": {0, 1, 2}}
+    assert len(runs) == 450 + 45

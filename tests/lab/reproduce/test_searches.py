@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from dataclasses import replace
 from pathlib import Path
 
@@ -82,3 +83,20 @@ def test_smoke_run_resumes(name: str, tmp_path: Path) -> None:
     assert again.figures == first.figures
     record = json.loads((tmp_path / name / "reproduction.json").read_text())
     assert set(record["files"]) | {"reproduction.json"} == names(tmp_path / name)
+
+
+def test_finished_searches_are_taken_from_the_packed_file(tmp_path: Path) -> None:
+    (campaign,) = campaigns_of("acquisitions", "smoke")
+    first, again = (
+        Context(tmp_path / "first", "smoke", finished=True),
+        Context(tmp_path / "again", "smoke", finished=True),
+    )
+    do(campaign, first.out / "runs/smoke")
+    summary = REPRODUCTIONS["acquisitions"].run(first)
+    assert "searches-smoke.parquet" in first.files
+    again.out.mkdir()
+    shutil.copy(first.out / "searches-smoke.parquet", again.out)
+    assert REPRODUCTIONS["acquisitions"].run(again) == summary
+    assert (again.out / "table.md").read_text() == (first.out / "table.md").read_text()
+    assert summary.settings.endswith("; 3 iterations, 20 of 20 searches")
+    assert (first.out / "finished.md").read_text().startswith("20 of 20 searches are finished.")

@@ -18,8 +18,11 @@ KERNEL_NAMES = {
     "beta": "Beta, learned weight",
     "beta-matern": "Beta-Matérn, log EI",
     "matern-control": "Matérn, log EI",
+    "default": "betabo's default",
 }
 """The kernels of the catalogue, and rows of the table of placements."""
+
+_KERNEL_COLOURS = KERNEL_COLOURS | {"beta-matern": GREEN, "default": ORANGE}
 
 METHODS = ("original", "uniform", "random", "rbf", "matern", "beta-paper", "beta-matern", "from-levels", "default")
 """Ways to find a compressed model, in the order in which tables and figures show them.
@@ -34,9 +37,8 @@ _METHOD_NAMES = {
     "beta-paper": "Beta (paper)",
     "beta-matern": "Beta-Matérn",
     "from-levels": "Beta-Matérn, log EI, uniform start",
-    "default": "betabo's default",
 }
-_METHOD_COLOURS = {"random": GREY, "uniform": PURPLE, "from-levels": SKY, "default": ORANGE}
+_METHOD_COLOURS = {"random": GREY, "uniform": PURPLE, "from-levels": SKY}
 
 ACQUISITION_NAMES = {
     "ucb": "UCB",
@@ -52,15 +54,15 @@ PLACEMENT_NAMES = {"centre": "the usual box", "face": "optimum near a face", "ve
 
 
 def kernel_name(kernel: str) -> str:
-    """The name of a kernel; its own where it has no other."""
-    return KERNEL_NAMES.get(kernel, kernel)
+    """The name of a kernel, or of KERNEL+SETTING+..., a kernel under some settings; its own where it has no other."""
+    first, *settings = kernel.split("+")
+    return ", ".join([KERNEL_NAMES.get(first, first), *settings])
 
 
 def kernel_colour(kernel: str) -> str:
     """The colour of a kernel: variants have that of their family, those without a family are grey."""
-    if kernel == "beta-matern":
-        return GREEN
-    return KERNEL_COLOURS.get(kernel.split("-")[0], GREY)
+    first = kernel.split("+")[0]
+    return _KERNEL_COLOURS.get(first) or _KERNEL_COLOURS.get(first.split("-")[0], GREY)
 
 
 def method_name(method: str) -> str:

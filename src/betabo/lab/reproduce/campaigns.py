@@ -9,20 +9,23 @@ marginal likelihood. What it does not say, and was chosen here:
 * outputs are standardized, and values far above the bulk capped; the power transform that is betabo's default is off;
 * the box of a kernel is that of the problem, and the acquisition function is maximized by betabo's own engine.
 
-Nothing was tuned to come near the printed numbers. The row `beta-matern` is another kernel with betabo's own settings:
-log EI, and the power transform on. The row `matern-control` is the same with Matern, to tell the share of the kernel
-from the rest.
+`placements_settings` looks for choices that reproduce the printed baselines; nothing else was tuned to come near the
+printed numbers. The row `beta-matern` of the table is another kernel with log EI and the power transform. The row
+`matern-control` is the same with Matern, to tell the share of the kernel from the rest.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from itertools import product
+from typing import Any
 
 from betabo.acquisition.catalogue import DEFAULT_BETA
 from betabo.lab.bench.campaign import Campaign, OptimizerChoice
 from betabo.lab.bench.run import Run
 from betabo.lab.problems import PLACEMENTS, problem_by_name
 from betabo.lab.reproduce.entry import Scale
+from betabo.optimizer import Config
 
 UCB_WEIGHT = DEFAULT_BETA
 """Weight of the variance in the confidence bound: the bound lies its root in standard deviations below the mean."""
@@ -55,6 +58,7 @@ STEP_SECONDS = {
     "beta-paper": (0.35, 0.6),
     "beta": (0.4, 0.6),
     "beta-matern": (0.5, 0.75),
+    "beta-additive": (0.1, 0.46),
     "newton-girard": (1.2, 3.3),
     "spectral-mixture": (2.0, 18.0),
 }
@@ -64,10 +68,32 @@ ACQUISITION_COST = {"pi": 1.7, "ei": 1.5, "corrected_pi": 4.0, "corrected_ei": 2
 """How many times longer a step takes with other acquisition functions than UCB and log EI."""
 
 
-def as_in_paper(kernel: str, acquisition: str = "ucb") -> OptimizerChoice:
+PLAIN_COST = 2.0
+"""How many times longer a step of `betabo.lab.reproduce.plain_search` takes, which fits from scratch by autograd."""
+
+CALIBRATION_FUNCTIONS = ("griewank", "ackley", "levy")
+"""The functions on which the printed baselines of the paper differ most."""
+
+WEIGHTS = (0.1, 0.2, 4.0)
+"""Weights of GP-UCB: those of BoTorch's first page and of its tutorials, and ours."""
+
+DECISIVE_WEIGHTS = (0.1, 1.0, 4.0)
+"""Weights of GP-UCB with all else as it is here."""
+
+CALIBRATED: dict[str, Any] | None = None
+"""Settings of `PlainSettings` under which the baselines are as printed: to be set when `placements_settings` has found
+some, None until then. The decisive searches under them come first."""
+
+
+def as_in_paper(kernel: str, acquisition: str = "ucb", weight: float = UCB_WEIGHT) -> OptimizerChoice:
     """The optimizer with a kernel, and all else as the paper has it."""
     settings = {"kernel": kernel, "acquisition": acquisition, "power_transform": False}
-    return OptimizerChoice("betabo", settings | ({"beta": UCB_WEIGHT} if acquisition == "ucb" else {}))
+    return OptimizerChoice("betabo", settings | ({"beta": weight} if acquisition == "ucb" else {}))
+
+
+def plain(kernel: str, **settings: Any) -> OptimizerChoice:
+    """GP-UCB from BoTorch's parts with a kernel, see `betabo.lab.reproduce.plain_search.PlainSettings`."""
+    return OptimizerChoice("plain", {"kernel": kernel, **settings})
 
 
 def levy2d(scale: Scale) -> tuple[Campaign, ...]:
@@ -108,6 +134,65 @@ def placements(scale: Scale) -> tuple[Campaign, ...]:
     return (_grid("placements", kernels, problems, iterations, seeds, ours),)
 
 
+def placements_settings(scale: Scale) -> tuple[Campaign, ...]:
+    """RBF and Matern near a face under 24 choices of what the paper leaves open; at the smaller scales eight, on Levy.
+
+    The optimizers are called KERNEL+SCALE+VALUES+WEIGHT+ENGINE.
+    """
+    iterations = {"smoke": 2, "standard": 100, "paper": 100}[scale]
+    functions, weights = (CALIBRATION_FUNCTIONS, WEIGHTS) if scale == "paper" else (("levy",), (0.1,))
+    dims = 4 if scale == "smoke" else 20
+    scales, values = {"scale": True, "no-scale": False}, {"standardized": True, "raw": False}
+    choices = {
+        f"{kernel}+{scale_name}+{value_name}+{weight:g}+{engine}": plain(
+            kernel, scale=scales[scale_name], standardize=values[value_name], weight=weight, engine=engine
+        )
+        for scale_name, value_name, weight, engine, kernel in product(
+            scales, values, weights, ("botorch", "betabo"), ("rbf", "matern")
+        )
+    }
+    problems = [f"{function}-{dims}-face" for function in functions]
+    return (_campaign("placements-settings", choices, problems, iterations, (0,)),)
+
+
+def placements_decisive(scale: Scale) -> tuple[Campaign, ...]:
+    """Beta, Matern and RBF near faces and vertices under several settings; the optimizers are called KERNEL+SETTINGS.
+
+    With the settings that calibration found, if it has; with those of this package and three weights; as BoTorch comes,
+    one seed; and the paper's kernel near a vertex, where the search for the best bound does not start at vertices.
+    """
+    iterations, seeds = {"smoke": (2, 1), "standard": (10, 1), "paper": (300, 3)}[scale]
+    functions = CALIBRATION_FUNCTIONS if scale == "paper" else ("levy",)
+    dims = 4 if scale == "smoke" else 20
+    kernels = ("beta-paper", "matern", "rbf")
+    vertices, faces = ([f"{function}-{dims}-{place}" for function in functions] for place in ("vertex", "face"))
+    calibrated = {f"{kernel}+calibrated": plain(kernel, **(CALIBRATED or {})) for kernel in kernels}
+    ours = {
+        f"{kernel}+ours-{weight:g}": as_in_paper(kernel, weight=weight)
+        for weight in DECISIVE_WEIGHTS
+        for kernel in kernels
+    }
+    tutorial = {f"{kernel}+tutorial": plain(kernel, priors="botorch", weight=0.1) for kernel in kernels}
+    elsewhere = {"beta-paper+no-vertex-starts": plain("beta-paper", priors="betabo", weight=UCB_WEIGHT)}
+    every, one = tuple(range(seeds)), (0,)
+    parts = [(calibrated, [*vertices, *faces], every)] if CALIBRATED else []
+    parts += [(ours, [*vertices, *faces], every), (tutorial, [*vertices, *faces], one), (elsewhere, vertices, every)]
+    return tuple(_campaign("placements-decisive", choices, places, iterations, s) for choices, places, s in parts)
+
+
+def placements_full(scale: Scale) -> tuple[Campaign, ...]:
+    """The table at full length: RBF, Matern and betabo's default with ten seeds, the paper's kernel with three."""
+    iterations, first, rest = {"smoke": (2, 1, 0), "standard": (10, 1, 0), "paper": (300, 3, 7)}[scale]
+    functions = FUNCTIONS if scale == "paper" else ("levy",)
+    dims = 4 if scale == "smoke" else 20
+    problems = [f"{function}-{dims}-{placement}" for placement in PLACEMENTS for function in functions]
+    baselines = {kernel: as_in_paper(kernel) for kernel in ("rbf", "matern")}
+    baselines["default"] = OptimizerChoice("betabo", {"kernel": Config().kernel})
+    parts = [(baselines | {"beta-paper": as_in_paper("beta-paper")}, range(first))]
+    parts += [(baselines, range(first, first + rest))] if rest else []
+    return tuple(_campaign("placements-full", choices, problems, iterations, tuple(s)) for choices, s in parts)
+
+
 def acquisitions(scale: Scale) -> tuple[Campaign, ...]:
     """Five acquisition functions with Matern and Beta in 14 dimensions, from 5 points, for 30 iterations.
 
@@ -139,7 +224,7 @@ def expected_seconds(run: Run) -> float:
     middle = (run.starting_points + run.budget) / 2
     step = max(at_100 + (at_300 - at_100) * (middle - 100) / 200, at_100 / 2)
     share = 0.2 + 0.8 * problem_by_name(run.problem).dim / 20
-    cost = ACQUISITION_COST.get(str(run.settings.get("acquisition")), 1.0)
+    cost = PLAIN_COST if run.use == "plain" else ACQUISITION_COST.get(str(run.settings.get("acquisition")), 1.0)
     return (run.budget - run.starting_points) * step * share * cost
 
 
@@ -151,13 +236,22 @@ def _grid(
     seeds: int,
     others: Mapping[str, OptimizerChoice] | None = None,
 ) -> Campaign:
-    """Kernels in GP-UCB on problems of the same number of dimensions, from three starting points a dimension."""
+    """Kernels in GP-UCB, and other optimizers."""
+    choices = {kernel: as_in_paper(kernel) for kernel in kernels} | dict(others or {})
+    return _campaign(name, choices, problems, iterations, tuple(range(seeds)))
+
+
+def _campaign(
+    name: str, choices: Mapping[str, OptimizerChoice], problems: list[str], iterations: int, seeds: tuple[int, ...]
+) -> Campaign:
+    """Optimizers on problems of the same number of dimensions, from three starting points a dimension."""
     starts = STARTS_PER_DIMENSION * problem_by_name(problems[0]).dim
     return Campaign(
         name=name,
-        optimizers={kernel: as_in_paper(kernel) for kernel in kernels} | dict(others or {}),
+        optimizers=choices,
         problems=tuple(problems),
-        seeds=tuple(range(seeds)),
+        seeds=seeds,
         budget=starts + iterations,
         starting_points=starts,
+        imports=("betabo.lab.reproduce.plain_search",) if any(c.use == "plain" for c in choices.values()) else (),
     )

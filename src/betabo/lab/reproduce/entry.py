@@ -105,15 +105,19 @@ class Summary:
     Args:
         claims: The paper's claims with our verdicts.
         figures: The numbers behind them, as JSON takes them.
+        settings: Under which settings the searches were made, and how many; empty where nothing was searched.
     """
 
     claims: tuple[Claim, ...]
     figures: dict[str, Any] = field(default_factory=dict)
+    settings: str = ""
 
     @property
     def comparison(self) -> str:
         """How the result compares with the paper, in one line."""
-        return "; ".join(f"{claim.text}: {claim.verdict} ({claim.evidence})" for claim in self.claims) + "."
+        under = f"Under {self.settings}: " if self.settings else ""
+        found = [f"{claim.text}: {claim.verdict} ({claim.evidence})" for claim in self.claims]
+        return under + ("; ".join(found) or "nothing to compare") + "."
 
 
 @dataclass(frozen=True)

@@ -38,6 +38,12 @@ EXCEPTION = ("face", "branin")
 
 def summarize(context: Context, folder: Path) -> Summary:
     """Draw the runs of a folder, finished or not, and compare with the printed table."""
+    table, figures = draw_table(context, folder)
+    return Summary(compare(table), figures)
+
+
+def draw_table(context: Context, folder: Path) -> tuple[DataFrame, dict[str, object]]:
+    """Write the table of a folder and its figure; the cells and the numbers for the record."""
     results = read_results(folder, columns=[])
     values = values_at(results)
     iterations = int((values["evaluation"] - results["starting_points"].iloc[0]).iloc[0])
@@ -46,7 +52,7 @@ def summarize(context: Context, folder: Path) -> Summary:
     context.save_table("cells", table)
     context.save_text("table.md", markdown(table, values, iterations))
     context.save_figure("placements", draw_placements(table))
-    return Summary(compare(table), figures(table, values, iterations))
+    return table, numbers(table, values, iterations)
 
 
 def printed() -> DataFrame:
@@ -60,19 +66,23 @@ def cells(values: DataFrame) -> DataFrame:
     """Mean and standard error over the seeds beside the printed ones, which are for `DIMS` dimensions alone.
 
     Args:
-        values: One row a run, see `betabo.lab.bench.results.values_at`.
+        values: One row a run, see `betabo.lab.bench.results.values_at`. Optimizers are called by their kernel, or
+            KERNEL+SETTINGS.
 
     Returns:
         Columns `placement`, `function`, `kernel`, `dim`, `mean`, `standard_error`, `seeds`, `printed`,
         `printed_error`, in the order of the paper's table; NaN where nothing was printed.
     """
     table = means_of(values).rename(columns={"optimizer": "kernel", "runs": "seeds"})
-    for column, order in (("placement", PLACEMENTS), ("function", FUNCTIONS), ("kernel", tuple(KERNEL_NAMES))):
+    table["kernel"] = table["kernel"].astype(str)
+    table["family"] = table["kernel"].str.partition("+")[0]
+    for column, order in (("placement", PLACEMENTS), ("function", FUNCTIONS), ("family", tuple(KERNEL_NAMES))):
         table[column] = pd.Categorical(table[column].astype(str), order)
-    table = table.sort_values(["placement", "kernel", "function"], ignore_index=True)
-    table = table.astype(dict.fromkeys(("placement", "function", "kernel"), str))
-    columns = ["placement", "function", "kernel", "dim", "mean", "standard_error", "seeds"]
-    merged = table[columns].merge(printed(), on=["placement", "function", "kernel"], how="left")
+    table = table.sort_values(["placement", "family", "kernel", "function"], ignore_index=True)
+    table = table.astype(dict.fromkeys(("placement", "function", "family"), str))
+    columns = ["placement", "function", "kernel", "family", "dim", "mean", "standard_error", "seeds"]
+    theirs = printed().rename(columns={"kernel": "family"})
+    merged = table[columns].merge(theirs, on=["placement", "function", "family"], how="left").drop(columns="family")
     merged.loc[merged["dim"] != DIMS, ["printed", "printed_error"]] = float("nan")
     return cast(DataFrame, merged)
 
@@ -130,7 +140,7 @@ def compare(table: DataFrame) -> tuple[Claim, ...]:
     return tuple(claim for claim in claims if claim.checks)
 
 
-def figures(table: DataFrame, values: DataFrame, iterations: int) -> dict[str, object]:
+def numbers(table: DataFrame, values: DataFrame, iterations: int) -> dict[str, object]:
     """Numbers for the record: how much was done, ranks, and how the means compare with the printed ones."""
     ranks = table.assign(rank=table.groupby(["placement", "function"])["mean"].rank())
     mean_ranks = ranks.groupby(["placement", "kernel"], sort=False)["rank"].mean()

@@ -58,6 +58,7 @@ def reproduce(
         "seconds": round(time.perf_counter() - start, 1),
         "versions": versions(),
         "files": context.files,
+        "settings": summary.settings,
         "comparison": summary.comparison,
         "claims": [{"claim": c.text, "verdict": c.verdict, "evidence": c.evidence} for c in summary.claims],
         "figures": summary.figures,

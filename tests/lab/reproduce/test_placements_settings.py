@@ -1,0 +1,61 @@
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import pandas as pd
+import pytest
+
+from betabo.lab.reproduce import Context, placements_settings
+from lab.reproduce.case import campaigns_of, do, names, verdicts
+
+
+def table_of(ends: dict[str, float], starts: float = 300.0) -> pd.DataFrame:
+    """Outcomes on Griewank, with RBF printed at its start and Matern at 25, for settings by what both kernels found."""
+    rows = [
+        {"settings": name, "kernel": kernel, "function": "griewank", "start": starts, "end": end, "printed": printed}
+        for name, matern in ends.items()
+        for kernel, end, printed in (("rbf", starts, 300.0), ("matern", matern, 25.0))
+    ]
+    return pd.DataFrame(rows)
+
+
+def test_settings_are_kept_where_rbf_stays_and_matern_is_near() -> None:
+    found = placements_settings.compare_settings(table_of({"near": 30.0, "far": 200.0}))
+    assert list(found["settings"]) == ["near", "far"]
+    assert list(found["reproduced"]) == [True, False]
+    assert found.loc[0, "matern, factor"] == pytest.approx(1.2)
+    assert found.loc[0, "typical factor"] == pytest.approx(1.2**0.5)
+
+
+def test_settings_where_rbf_gets_ahead_are_not_kept() -> None:
+    table = table_of({"near": 25.0})
+    table.loc[table["kernel"] == "rbf", "end"] = 100.0
+    found = placements_settings.compare_settings(table)
+    assert not found["reproduced"].any()
+    assert found.loc[0, "rbf, end over start"] == pytest.approx(1 / 3)
+
+
+def test_claim_holds_if_any_complete_setting_reproduces_the_baselines() -> None:
+    found = placements_settings.compare_settings(table_of({"near": 30.0, "far": 200.0}))
+    assert verdicts(placements_settings.compare(found)) == ["holds"]
+    assert verdicts(placements_settings.compare(found.iloc[1:])) == ["does not hold"]
+    assert placements_settings.compare(found.iloc[:0]) == ()
+
+
+def test_unfinished_settings_are_shown_and_not_judged(tmp_path: Path) -> None:
+    (campaign,) = campaigns_of("placements-settings", "paper")
+    chosen = [label for label in campaign.optimizers if "+4+botorch" in label]
+    campaign = replace(campaign, optimizers={label: campaign.optimizers[label] for label in chosen}, budget=61)
+    folder = do(campaign, tmp_path / "runs")
+    (folder / "rbf+scale+raw+4+botorch/levy-20-face/0.parquet").unlink()
+    context = Context(tmp_path / "out", "paper")
+    summary = placements_settings.summarize(context, folder)
+    assert names(tmp_path / "out") == set(context.files)
+    assert summary.figures["settings complete"] == 3
+    text = (tmp_path / "out/settings.md").read_text()
+    assert "| scale, raw, 4, botorch | 5 of 6 |" in text
+    assert "| scale, standardized, 4, botorch | 6 of 6 |" in text
+    outcomes = placements_settings.outcomes(folder)
+    assert (outcomes["end"] <= outcomes["start"]).all()
+    assert set(outcomes.query("kernel == 'matern' and function == 'levy'")["printed"]) == {11.2}
