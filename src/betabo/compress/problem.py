@@ -15,12 +15,13 @@ from numpy.typing import ArrayLike
 from torch import nn
 
 from betabo.compress.counting import count_flops, count_parameters, layer_tokens
-from betabo.compress.layers import Factors, LoSparseLinear, weight_of
+from betabo.compress.layers import Factors, LoSparseLinear
 from betabo.compress.plan import CompressionPlan, Ratios
 from betabo.compress.settings import CompressionMethod
 from betabo.compress.store import as_compressed
 from betabo.compress.structure import Structure
 from betabo.compress.training import evaluate, finetune
+from betabo.compress.whitening import factors_of
 from betabo.space import Space
 
 if TYPE_CHECKING:
@@ -194,7 +195,7 @@ class CompressionProblem:
     @cached_property
     def _factors(self) -> dict[str, Factors]:
         """The decomposition of each layer, which is the same for every point."""
-        return {layer.name: Factors.of(weight_of(self.model.get_submodule(layer.name))) for layer in self.plan.layers}
+        return factors_of(self.model, self.plan)
 
     @cached_property
     def _example(self) -> dict[str, torch.Tensor]:

@@ -3,26 +3,35 @@
 from __future__ import annotations
 
 import copy
+from collections.abc import Iterable, Mapping
 from typing import TypeVar
 
-from torch import nn
+from torch import Tensor, nn
 
-from betabo.compress.layers import LoSparseLinear, rows_of
-from betabo.compress.plan import CompressionPlan, Ratios
+from betabo.compress.layers import Factors, LoSparseLinear, rows_of
+from betabo.compress.plan import CompressionPlan, LayerInfo, Ratios
 from betabo.compress.settings import Group
 from betabo.compress.store import CompressedModel, as_compressed
 from betabo.compress.structure import Structure
+from betabo.compress.whitening import factors_of
 
 Model = TypeVar("Model", bound=nn.Module)
 
 
 def compress_model(
-    model: Model, ranks: Ratios, *, keep: float = 0.1, group: Group = "layer", plan: CompressionPlan | None = None
+    model: Model,
+    ranks: Ratios,
+    *,
+    keep: float = 0.1,
+    group: Group = "layer",
+    plan: CompressionPlan | None = None,
+    calibration: Iterable[Mapping[str, Tensor]] | None = None,
 ) -> Model:
     """A compressed copy of a model: low rank plus a few rows in each layer, nothing masked, nothing trained.
 
-    The low-rank part of a layer is the best one in the sense of least squares; of what it leaves out, the rows of the
-    largest norm are kept. A layer that would not become smaller stays as it is, as does one of ratio 1.
+    The low-rank part of a layer is the best one in the sense of least squares: of the weight, or, with examples to
+    calibrate on, of what comes out of the layer for them. Of what it leaves out, the rows of the largest norm are kept.
+    A layer that would not become smaller stays as it is, as does one of ratio 1.
 
     Args:
         model: Any Hugging Face or PyTorch model; it is not changed.
@@ -31,6 +40,8 @@ def compress_model(
         keep: Share of the rows that is kept beside the low-rank part, in [0, 1].
         group: What a coordinate stands for: each layer, or each block.
         plan: The plan of the model where it is known; `group` is the plan's then.
+        calibration: Batches of some hundred examples, each the arguments of the model's `forward`, where the model is.
+            They make a great difference.
 
     Returns:
         A model of the same class, with `save_pretrained(folder)`, which `load_compressed` reads, and with its
@@ -50,13 +61,24 @@ def compress_model(
     if not 0 <= keep <= 1:
         raise ValueError(f"keep is {keep!r}, expected a share of the rows from 0 to 1.")
     plan = CompressionPlan.of(model, group) if plan is None else plan
-    ratios = plan.ratios(ranks)
+    return truncate(model, plan, plan.ratios(ranks), keep, factors_of(model, plan, calibration))
+
+
+def truncate(
+    model: Model, plan: CompressionPlan, ratios: Mapping[str, float], keep: float, factors: Mapping[str, Factors]
+) -> Model:
+    """A compressed copy of a model, from the ratio and the factors of each layer by its name."""
     made = copy.deepcopy(model)
     for layer in plan.layers:
-        if layer.stays(ratios[layer.name], keep):
-            continue
         module = made.get_submodule(layer.name)
-        parts = LoSparseLinear.from_linear(module, ratios[layer.name])
-        parts.keep_largest(rows_of(keep, layer.outputs))
-        made.set_submodule(layer.name, parts.materialise().train(module.training))
+        made.set_submodule(layer.name, truncated_layer(module, layer, ratios[layer.name], keep, factors[layer.name]))
     return as_compressed(made, Structure.of(made, plan, ratios, keep))
+
+
+def truncated_layer(module: nn.Module, layer: LayerInfo, ratio: float, keep: float, factors: Factors) -> nn.Module:
+    """A layer of low rank and a few rows; the layer itself where that would be no smaller."""
+    if layer.stays(ratio, keep):
+        return module
+    parts = LoSparseLinear.from_linear(module, ratio, factors)
+    parts.keep_largest(rows_of(keep, layer.outputs))
+    return parts.materialise().train(module.training)
