@@ -100,7 +100,6 @@ UNTESTED = {
     "optimizer/history.py",
     "optimizer/model.py",
     "optimizer/progress.py",
-    "optimizer/result.py",
     "optuna/model.py",
     "optuna/study_data.py",
     "report/figures.py",

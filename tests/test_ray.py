@@ -24,7 +24,7 @@ from optuna.trial import TrialState
 from ray import cloudpickle, tune
 
 from betabo import Categorical, Fixed, Float, Int, Space
-from betabo.attributes import STEP
+from betabo.optuna.attributes import STEP
 from betabo.optuna.study_data import StudyData
 from betabo.ray import BetaSearch, _trainable, minimize, searcher
 

@@ -20,10 +20,10 @@ with needs_extra("ray", "betabo.ray needs Ray Tune"):
 
 import numpy as np
 
-from betabo.attributes import STEP
 from betabo.optimizer.history import Evaluation
 from betabo.optimizer.result import SearchResult
 from betabo.optuna import BetaSampler, to_distributions
+from betabo.optuna.attributes import STEP
 from betabo.space import Space, as_space
 
 _VALUE, _ERROR = "value", "error"  # what an evaluation reports to Ray
@@ -149,7 +149,7 @@ class BetaSearch(OptunaSearch):  # type: ignore[misc, unused-ignore]
         mode: `"min"` or `"max"`.
         seed: Seed; None draws one.
         keep_steps: Whether configurations carry their number, where they come from, and the figures of the model's
-            fit, under `betabo.attributes.STEP`.
+            fit, under `betabo.optuna.attributes.STEP`.
         settings: Settings of `BetaSampler`.
     """
 

@@ -9,7 +9,7 @@ import pytest
 from rich.console import Console
 
 from betabo.cli.live import Snapshot, column_widths, render
-from betabo.cli.trials import Trial
+from betabo.optuna.trials import TrialRecord
 from betabo.space import Categorical, Fixed, Float, Int, Space
 
 NOW = datetime(2025, 1, 1, 12)
@@ -26,12 +26,12 @@ SPACE = Space(
 )
 
 
-def trial(number: int, state: str = "complete", value: float = 1.0, **details: object) -> Trial:
+def trial(number: int, state: str = "complete", value: float = 1.0, **details: object) -> TrialRecord:
     point = SPACE.from_unit([0.1 * (number % 10)] * SPACE.dims)
     assert isinstance(point, dict)
     over = state != "running"
     return replace(
-        Trial(
+        TrialRecord(
             number,
             state,
             (value,) if state == "complete" else (),
@@ -45,7 +45,7 @@ def trial(number: int, state: str = "complete", value: float = 1.0, **details: o
     )
 
 
-def snapshot(trials: Sequence[Trial], **details: object) -> Snapshot:
+def snapshot(trials: Sequence[TrialRecord], **details: object) -> Snapshot:
     base = Snapshot(
         study="a-study",
         subtitle="beta-matern",
@@ -86,7 +86,7 @@ def test_picture_stands_still_and_fits(width: int, height: int) -> None:
 
 
 def test_best_and_its_point_are_shown() -> None:
-    trials = [trial(0, value=2.0), trial(1, value=0.5, on_bound={"width": "upper"}), trial(2, value=1.0)]
+    trials = [trial(0, value=2.0), trial(1, value=0.5, positions={"width": 1.0}), trial(2, value=1.0)]
     text = "\n".join(lines(snapshot(trials), 120))
     assert "best  0.5  trial 1" in text
     assert f"width={trials[1].parameters['width']}▲" in text

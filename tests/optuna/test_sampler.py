@@ -20,10 +20,10 @@ from optuna.study import Study
 from optuna.trial import Trial, TrialState, create_trial
 
 from betabo import Categorical, Float, Int, Space
-from betabo.attributes import INTERRUPTED, PROPOSAL, STEP, WITHDRAWN
 from betabo.kernels import BetaMaternKernel
 from betabo.kernels.catalogue import KERNELS
 from betabo.optuna import BetaSampler, fit_study
+from betabo.optuna.attributes import INTERRUPTED, PROPOSAL, STEP, WITHDRAWN
 from betabo.optuna.study_data import StudyData
 
 BOX: dict[str, BaseDistribution] = {"x": FloatDistribution(-5, 5), "y": FloatDistribution(0, 3)}

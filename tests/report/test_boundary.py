@@ -9,18 +9,9 @@ from typing import Any
 import numpy as np
 import optuna
 import pytest
-from optuna.distributions import BaseDistribution, CategoricalDistribution, FloatDistribution, IntDistribution
+from optuna.distributions import BaseDistribution, FloatDistribution, IntDistribution
 
-from betabo.report.boundary import (
-    Hint,
-    expected_distance,
-    face,
-    hints,
-    parameter_facts,
-    position,
-    running_median,
-    trial_distance,
-)
+from betabo.report.boundary import Hint, expected_distance, hints, parameter_facts, running_median
 from betabo.report.facts import centre_trial, read_study
 
 
@@ -39,61 +30,16 @@ def study_of(
     return study
 
 
-class TestPosition:
-    @pytest.mark.parametrize(
-        ("distribution", "value", "expected"),
-        [
-            (FloatDistribution(-2, 6), 0.0, 0.25),
-            (FloatDistribution(1e-4, 1, log=True), 1e-2, 0.5),
-            (FloatDistribution(0, 1, step=0.25), 0.75, 0.75),
-            (IntDistribution(1, 5), 2, 0.25),
-            (IntDistribution(1, 100, log=True), 10, 0.5),
-            (FloatDistribution(0, 1), 1.0, 1.0),
-            (FloatDistribution(0.1, 0.3), 0.1, 0.0),
-        ],
-        ids=str,
-    )
-    def test_is_a_share_of_the_range(self, distribution: BaseDistribution, value: float, expected: float) -> None:
-        assert position(distribution, value) == pytest.approx(expected, abs=1e-12)
-
-    @pytest.mark.parametrize(
-        ("distribution", "value"),
-        [
-            (CategoricalDistribution([1, 2]), 1),
-            (FloatDistribution(1, 1), 1.0),
-            (IntDistribution(0, 1), 1),
-            (FloatDistribution(0, 0.5, step=0.5), 0.5),
-        ],
-        ids=str,
-    )
-    def test_means_nothing_without_an_interior(self, distribution: BaseDistribution, value: float) -> None:
-        assert position(distribution, value) is None
-
-    @pytest.mark.parametrize(
-        ("at", "expected"), [(0, "lower"), (0.01, "lower"), (0.02, None), (0.99, "upper"), (1, "upper"), (None, None)]
-    )
-    def test_face_is_within_a_hundredth(self, at: float | None, expected: str | None) -> None:
-        assert face(at) == expected
-
-
 class TestDistance:
-    def test_is_that_of_the_parameter_nearest_to_a_bound(self, ranges: dict[str, BaseDistribution]) -> None:
-        point = {"rate": 0.01, "drop": 0.05, "layers": 3, "act": "relu"}
-        assert trial_distance(point, ranges) == pytest.approx(1 - 2 * max(0.0, 0.4, 0.1))
-
-    def test_does_not_exist_without_numeric_parameters(self, ranges: dict[str, BaseDistribution]) -> None:
-        assert trial_distance({"act": None}, {"act": ranges["act"]}) is None
-        assert trial_distance({}, {}) is None
-
     def test_expected_is_the_mean_over_random_points(self, study: optuna.Study) -> None:
         found = expected_distance(read_study(study).trials)
         draws = np.random.default_rng(0).uniform(size=(200_000, 3))
         assert found == pytest.approx((1 - 2 * np.abs(draws - 0.5).max(axis=1)).mean(), abs=2e-3)
 
     def test_running_median_looks_back(self, study: optuna.Study) -> None:
-        trials = [t for t in read_study(study).trials if t.distance is not None]
+        trials = [t for t in read_study(study).trials if t.boundary_distance is not None]
         numbers, medians = running_median(trials, window=4)
-        distances = [t.distance for t in trials]
+        distances = [t.boundary_distance for t in trials]
         assert numbers == [t.number for t in trials]
         assert medians == [float(np.median(distances[max(0, i - 3) : i + 1])) for i in range(len(distances))]
 

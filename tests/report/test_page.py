@@ -323,7 +323,7 @@ class TestSecurity:
             "c": CategoricalDistribution([hostile, "b"]),
         }
         for i in range(4):
-            attrs = {"fail_reason": hostile, "betabo:step": {"origin": hostile, "diagnostics": {"noise": 1.0 + i}}}
+            attrs = {"betabo:reason": hostile, "betabo:step": {"origin": hostile, "diagnostics": {"noise": 1.0 + i}}}
             add_trial(study, {hostile: 0.25 * i, "c": hostile}, [float(i)], ranges, system_attrs=attrs)
         add_trial(study, {hostile: 0.5, "c": "b"}, None, ranges, state=TrialState.FAIL, system_attrs=attrs)
         return study

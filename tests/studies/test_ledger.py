@@ -4,9 +4,9 @@ from typing import Any
 
 from optuna.trial import FrozenTrial, TrialState, create_trial
 
-from betabo import attributes
-from betabo.attributes import REASON, RETRY_OF, WORKER
-from betabo.studies.ledger import Ledger, state_of
+from betabo.optuna import attributes
+from betabo.optuna.attributes import REASON, RETRY_OF, WORKER
+from betabo.studies.ledger import Ledger
 
 ME = {"host": "here", "pid": 1}
 
@@ -16,21 +16,6 @@ def trial(number: int, state: str, **notes: Any) -> FrozenTrial:
     made = create_trial(state=TrialState[state], value=1.0 if state == "COMPLETE" else None, system_attrs=notes_of)
     made.number = number
     return made
-
-
-def test_a_failed_trial_has_one_of_three_fates() -> None:
-    assert state_of(trial(0, "FAIL")) == "failed"
-    assert state_of(trial(0, "FAIL", worker=ME, reason="no memory")) == "failed"
-    assert state_of(trial(0, "FAIL", worker=ME, interrupted="it died")) == "interrupted"
-    assert state_of(trial(0, "FAIL", worker=ME, withdrawn="enough")) == "withdrawn"
-
-
-def test_a_trial_that_somebody_else_failed_counts_as_interrupted() -> None:
-    assert state_of(trial(0, "FAIL", worker=ME)) == "interrupted"
-
-
-def test_notes_of_a_finished_trial_do_not_matter() -> None:
-    assert state_of(trial(0, "COMPLETE", worker=ME, interrupted="a mistake")) == "complete"
 
 
 def test_only_results_count() -> None:

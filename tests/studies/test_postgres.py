@@ -18,7 +18,7 @@ import pytest
 from optuna.trial import TrialState
 
 from betabo import Config
-from betabo.attributes import WORKER
+from betabo.optuna.attributes import WORKER
 from betabo.studies import Event, Plan, Runner, StudyError, list_studies, load_study, open_storage, run_worker
 from betabo.studies.ledger import Ledger
 

@@ -8,10 +8,10 @@ import pytest
 from optuna.distributions import FloatDistribution
 from optuna.trial import TrialState, create_trial
 
-from betabo.attributes import HEARTBEAT, WORKER
+from betabo.optuna.attributes import HEARTBEAT, WORKER
+from betabo.optuna.workers import this_worker
 from betabo.studies import Plan, open_storage, open_study, run_worker
 from betabo.studies.ledger import Ledger, state_of
-from betabo.studies.process import this_worker
 from betabo.studies.recovery import GRACE_PERIOD, HEARTBEAT_INTERVAL, Recovery
 
 MakePlan = Callable[..., Plan]

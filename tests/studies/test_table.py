@@ -11,7 +11,7 @@ import optuna
 import pytest
 from optuna.trial import TrialState
 
-from betabo.studies import Plan, StudyError, bounds_hit, export, load_study, open_study, parse_parameters, trial_rows
+from betabo.studies import Plan, StudyError, export, load_study, open_study, parse_parameters, trial_rows
 from betabo.studies.worker import run_worker
 
 MakePlan = Callable[..., Plan]
@@ -56,13 +56,6 @@ def test_rows_tell_how_far_the_boundary_is(study: optuna.Study) -> None:
     assert by_x[1.0]["on_face"] is True
 
 
-def test_bounds_are_named() -> None:
-    space = parse_parameters(TEXTS)
-    assert bounds_hit(space, {"x": 0.0, "n": 9, "act": "relu"}) == {"x": "lower", "n": "upper"}
-    assert bounds_hit(space, {"x": 0.5, "n": 2}) == {}
-    assert bounds_hit(space, {"x": 7}) == {}
-
-
 def test_withdrawn_trials_are_hidden(study: optuna.Study) -> None:
     before = len(trial_rows(study))
     study.add_trial(optuna.create_trial(state=TrialState.FAIL, system_attrs={"betabo:withdrawn": "enough"}))
@@ -76,7 +69,8 @@ def test_a_study_of_optuna_has_rows_too() -> None:
     for row in trial_rows(study):
         assert row["values_0"] == row["x"]
         assert row["values_1"] == 2.0
-        assert row["on_face"] is None
+        assert row["on_face"] is False
+        assert row["boundary_distance"] == pytest.approx(1 - abs(2 * row["x"] - 1))
 
 
 @pytest.mark.parametrize("kind", ["parquet", "csv", "json"])

@@ -16,7 +16,8 @@ from rich.table import Table
 from rich.text import Text
 
 from betabo.cli.tables import clock, duration, number, table, values_text
-from betabo.cli.trials import Trial, best_of, front_of
+from betabo.optuna.best import best_trials
+from betabo.optuna.trials import TrialRecord
 from betabo.space import Categorical, Float, Int, Space
 
 _LAST_TRIALS = 8
@@ -50,7 +51,7 @@ class Snapshot:
     subtitle: str
     directions: Sequence[str]
     columns: Mapping[str, int]
-    trials: Sequence[Trial]
+    trials: Sequence[TrialRecord]
     total: int
     finished_before: int
     elapsed: float
@@ -125,20 +126,20 @@ def _progress(snapshot: Snapshot, width: int) -> RenderableType:
 
 def _best(snapshot: Snapshot, width: int) -> list[Text]:
     """The best value and its point, or the front and its ends; always the same number of lines."""
+    found = best_trials(snapshot.trials, snapshot.directions)
     if len(snapshot.directions) > 1:
-        front = front_of(snapshot.trials, snapshot.directions)
-        ends = "  to  ".join(values_text(trial.values, 4) for trial in (front[0], front[-1])) if front else ""
-        return [_line(Text.assemble("front ", (f"{len(front)} trials", "bold green"))), _line(" " * _INDENT + ends)]
+        ends = "  to  ".join(values_text(trial.values, 4) for trial in (found[0], found[-1])) if found else ""
+        return [_line(Text.assemble("front ", (f"{len(found)} trials", "bold green"))), _line(" " * _INDENT + ends)]
     needed = sum(len(name) + cell + 1 + _SEPARATOR for name, cell in snapshot.columns.items())
     lines = min(-(-needed // max(width - _INDENT, 1)), _LINES_OF_POINT)
-    best = best_of(snapshot.trials, snapshot.directions[0])
-    if best is None:
+    if not found:
         return [_line("best  none yet"), *(Text() for _ in range(lines))]
+    best = found[0]
     head = Text.assemble("best  ", (values_text(best.values), "bold green"), (f"  trial {best.number}", "dim"))
     return [_line(head), *_point(best, snapshot.columns, width, lines)]
 
 
-def _point(trial: Trial, columns: Mapping[str, int], width: int, lines: int) -> list[Text]:
+def _point(trial: TrialRecord, columns: Mapping[str, int], width: int, lines: int) -> list[Text]:
     """The parameters of a trial on so many lines."""
     point = [Text(" " * _INDENT)]
     for name in columns:
@@ -154,7 +155,7 @@ def _point(trial: Trial, columns: Mapping[str, int], width: int, lines: int) -> 
 
 def _counts(snapshot: Snapshot) -> Text:
     proposed = [trial for trial in snapshot.trials if trial.origin == "model"]
-    faces = sum(trial.on_face for trial in proposed)
+    faces = sum(bool(trial.faces) for trial in proposed)
     line = Text(" " * _INDENT)
     said = f"{faces} of {len(proposed)} proposals of the model on a face" if proposed else "starting points so far"
     line.append(said, style="dim")
@@ -172,7 +173,7 @@ def _trials(snapshot: Snapshot, width: int, room: int, now: datetime) -> Rendera
     over = [trial for trial in snapshot.trials if trial.finished is not None]
     over.sort(key=lambda trial: (trial.finished, trial.number), reverse=True)
     shown = (running + over)[:rows]
-    best = best_of(snapshot.trials, snapshot.directions[0]) if len(snapshot.directions) == 1 else None
+    best = best_trials(snapshot.trials, snapshot.directions) if len(snapshot.directions) == 1 else []
     value_width = 11 if len(snapshot.directions) == 1 else min(11 * len(snapshot.directions), 33)
     columns, hidden = _fitting(snapshot.columns, width - 5 - value_width - 7 - 3 * _SEPARATOR)
 
@@ -186,7 +187,7 @@ def _trials(snapshot: Snapshot, width: int, room: int, now: datetime) -> Rendera
     for trial in shown:
         listing.add_row(
             Text(str(trial.number)),
-            _value(trial, is_best=trial is best),
+            _value(trial, is_best=trial in best),
             Text(duration(_seconds(trial, now)), style="dim"),
             *(_cell(trial, name, digits=4) for name in columns),
         )
@@ -208,16 +209,16 @@ def _fitting(columns: Mapping[str, int], room: int) -> tuple[dict[str, int], int
     return fitting, len(columns) - len(fitting)
 
 
-def _value(trial: Trial, is_best: bool) -> Text:
+def _value(trial: TrialRecord, is_best: bool) -> Text:
     if trial.state != "complete":
         return Text(trial.state, style=_STATE_STYLES.get(trial.state, ""))
     return _line(Text(values_text(trial.values, 5 if len(trial.values) == 1 else 4), "bold green" if is_best else ""))
 
 
-def _cell(trial: Trial, name: str, digits: int) -> Text:
+def _cell(trial: TrialRecord, name: str, digits: int) -> Text:
     if name not in trial.parameters:
         return Text()
-    bound = trial.on_bound.get(name)
+    bound = trial.faces.get(name)
     return Text(number(trial.parameters[name], digits) + _MARKS.get(bound or "", ""), style="magenta" if bound else "")
 
 
@@ -228,7 +229,7 @@ def _line(text: str | Text, style: str = "") -> Text:
     return line
 
 
-def _seconds(trial: Trial, now: datetime) -> float | None:
+def _seconds(trial: TrialRecord, now: datetime) -> float | None:
     if trial.state == "running" and trial.started is not None:
         return max((now - trial.started).total_seconds(), 0.0)
     return trial.seconds

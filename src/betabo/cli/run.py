@@ -19,7 +19,9 @@ from betabo.cli.errors import warn
 from betabo.cli.live import Snapshot, column_widths, render
 from betabo.cli.summary import print_best, print_bound_hint, print_next
 from betabo.cli.tables import assignments, clock, console, duration, values_text
-from betabo.cli.trials import Trial, TrialReader, best_of, front_of
+from betabo.cli.trials import TrialReader
+from betabo.optuna.best import best_trials
+from betabo.optuna.trials import TrialRecord
 from betabo.studies import Event, Plan, Runner, StudyError
 
 _PAUSE = 0.1  # seconds between two looks at the workers
@@ -76,7 +78,7 @@ class StudyRun:
     def __init__(self, plan: Plan, study: optuna.Study, workers: int, style: ProgressStyle) -> None:
         self._plan, self._workers, self._style = plan, workers, style
         self._reader = TrialReader(study)
-        self._trials: Sequence[Trial] = self._reader.read()
+        self._trials: Sequence[TrialRecord] = self._reader.read()
         self._before = self._finished()
         self._started = time.monotonic()
         self._interrupts = 0
@@ -113,9 +115,9 @@ class StudyRun:
         print_best(screen, self._trials, plan.directions, points)
         if self._style is ProgressStyle.QUIET or not finished:
             return
-        best = best_of(self._trials, plan.directions[0]) if len(plan.directions) == 1 else None
-        if best is not None and points:
-            print_bound_hint(screen, best.on_bound)
+        if len(plan.directions) == 1 and points:
+            for best in best_trials(self._trials, plan.directions):
+                print_bound_hint(screen, best.faces)
         if finished < plan.trials:
             screen.print("everything is stored; the same command again goes on")
         print_next(screen, plan.study, storage_option)
@@ -185,18 +187,17 @@ class StudyRun:
         rest = [assignments(part, _MOST_SHOWN) for part in parts if part]
         return "  ".join([f"{count} trial {event.trial}", found, duration(event.seconds), *rest])
 
-    def _until(self, number: int | None) -> list[Trial]:
+    def _until(self, number: int | None) -> list[TrialRecord]:
         """The trials that had ended when a trial ended."""
         ends = {trial.number: trial.finished for trial in self._trials if trial.finished is not None}
         end = ends.get(-1 if number is None else number, datetime.max)
         return [trial for trial in self._trials if ends.get(trial.number, datetime.max) <= end]
 
-    def _best_of(self, trials: Sequence[Trial]) -> str:
-        directions = self._plan.directions
-        if len(directions) > 1:
-            return f"front {len(front_of(trials, directions))}"
-        best = best_of(trials, directions[0])
-        return "" if best is None else f"best {values_text(best.values)}"
+    def _best_of(self, trials: Sequence[TrialRecord]) -> str:
+        best = best_trials(trials, self._plan.directions)
+        if len(self._plan.directions) > 1:
+            return f"front {len(best)}"
+        return f"best {values_text(best[0].values)}" if best else ""
 
     def _read(self) -> None:
         """See what is new in the storage; a storage in trouble is the workers' concern, who wait and tell."""

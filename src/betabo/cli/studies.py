@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -14,10 +15,9 @@ from betabo.cli.names import file_name
 from betabo.cli.options import DEFAULT_STORAGE, Storage, StudyName
 
 if TYPE_CHECKING:
-    import optuna
     from rich.table import Table
 
-    from betabo.cli.trials import Trial
+    from betabo.optuna.trials import TrialRecord
 
 _MOST_PARAMETERS = 8  # with more, parameters share one column
 
@@ -75,18 +75,19 @@ def show(
 
     from betabo.cli.tables import console, print_table
     from betabo.cli.trials import TrialReader
+    from betabo.optuna.best import best_trials, directions_of
     from betabo.studies import load_study
 
     study = load_study(name, storage)
-    trials = TrialReader(study).read()
+    directions, trials = directions_of(study), TrialReader(study).read()
     shown = trials if everything else trials[-last:]
     screen = console()
-    head = f"{study.study_name}: {', '.join(_directions(study))}, {sum(trial.counts for trial in trials)} trials"
+    head = f"{study.study_name}: {', '.join(directions)}, {sum(trial.counts for trial in trials)} trials"
     if len(shown) < len(trials):
         head += f", the last {len(shown)} of {len(trials)} rows (--all shows all)"
     screen.print(Text(head), soft_wrap=True)
     if shown:
-        print_table(screen, _trial_table(shown, best=_best_numbers(trials, study)))
+        print_table(screen, _trial_table(shown, best={trial.number for trial in best_trials(trials, directions)}))
 
 
 @user_errors
@@ -101,18 +102,20 @@ def best(
     """
     from betabo.cli.summary import print_best, print_bound_hint
     from betabo.cli.tables import console
-    from betabo.cli.trials import TrialReader, best_of
+    from betabo.cli.trials import TrialReader
+    from betabo.optuna.best import best_trials, directions_of
     from betabo.studies import load_study
 
     study = load_study(name, storage)
-    trials = TrialReader(study).read()
+    directions, trials = directions_of(study), TrialReader(study).read()
+    found = best_trials(trials, directions)
     if as_json:
-        typer.echo(json.dumps(_best_json(study, trials), indent=2))
+        typer.echo(json.dumps(_best_json(name, directions, found), indent=2))
         return
     screen = console()
-    print_best(screen, trials, _directions(study))
-    if len(study.directions) == 1 and (found := best_of(trials, _directions(study)[0])) is not None:
-        print_bound_hint(screen, found.on_bound)
+    print_best(screen, trials, directions)
+    if len(directions) == 1 and found:
+        print_bound_hint(screen, found[0].faces)
 
 
 @user_errors
@@ -150,42 +153,24 @@ def _format_of(path: Path | None) -> Format:
         ) from None
 
 
-def _directions(study: optuna.Study) -> list[str]:
-    return [direction.name.lower() for direction in study.directions]
-
-
-def _best_trials(trials: list[Trial], study: optuna.Study) -> list[Trial]:
-    """The best trial, or those of the front."""
-    from betabo.cli.trials import best_of, front_of
-
-    directions = _directions(study)
-    if len(directions) > 1:
-        return front_of(trials, directions)
-    found = best_of(trials, directions[0])
-    return [] if found is None else [found]
-
-
-def _best_numbers(trials: list[Trial], study: optuna.Study) -> set[int]:
-    return {trial.number for trial in _best_trials(trials, study)}
-
-
-def _best_json(study: optuna.Study, trials: list[Trial]) -> dict[str, Any]:
+def _best_json(name: str, directions: Sequence[str], best: Sequence[TrialRecord]) -> dict[str, Any]:
+    several = len(directions) > 1
     found = [
         {
             "trial": trial.number,
-            **({"value": trial.values[0]} if len(study.directions) == 1 else {"values": list(trial.values)}),
+            **({"values": list(trial.values)} if several else {"value": trial.values[0]}),
             "parameters": dict(trial.parameters),
-            "on_bound": dict(trial.on_bound),
+            "on_bound": trial.faces,
         }
-        for trial in _best_trials(trials, study)
+        for trial in best
     ]
-    head = {"study": study.study_name, "directions": _directions(study)}
-    if len(study.directions) > 1:
+    head = {"study": name, "directions": list(directions)}
+    if several:
         return {**head, "front": found}
     return {**head, **(found[0] if found else {"trial": None, "value": None, "parameters": {}, "on_bound": {}})}
 
 
-def _trial_table(trials: list[Trial], best: set[int]) -> Table:
+def _trial_table(trials: list[TrialRecord], best: set[int]) -> Table:
     """One row a trial; the best are green, and the reason of a failure stands where the value would."""
     from rich.text import Text
 

@@ -9,26 +9,28 @@ from rich.console import Console
 from rich.text import Text
 
 from betabo.cli.tables import assignments, number, table, values_text
-from betabo.cli.trials import Trial, best_of, front_of
+from betabo.optuna.best import best_trials
+from betabo.optuna.trials import TrialRecord
 
 _FRONT_LINES = 10
 
 
-def print_best(screen: Console, trials: Sequence[Trial], directions: Sequence[str], points: bool = True) -> None:
+def print_best(screen: Console, trials: Sequence[TrialRecord], directions: Sequence[str], points: bool = True) -> None:
     """Print the best value with its point, or the trials of the front; without `points`, the value or the number."""
+    found = best_trials(trials, directions)
     if len(directions) > 1:
-        front = front_of(trials, directions)
-        screen.print(f"Pareto front of {len(front)} trials" + (":" if front and points else ""))
-        if front and points:
-            _print_front(screen, front)
+        screen.print(f"Pareto front of {len(found)} trials" + (":" if found and points else ""))
+        if found and points:
+            _print_front(screen, found)
         return
-    best = best_of(trials, directions[0])
-    if best is None:
-        screen.print("no trial has a value yet")
+    if not found:
+        any_value = any(trial.is_complete for trial in trials)
+        screen.print("no trial satisfies all constraints" if any_value else "no trial has a value yet")
         return
+    best = found[0]
     screen.print(Text.assemble("best value ", (values_text(best.values), "bold green"), f"  trial {best.number}"))
     if points:
-        print_point(screen, best.parameters, best.on_bound)
+        print_point(screen, best.parameters, best.faces)
 
 
 def print_point(screen: Console, parameters: Mapping[str, object], on_bound: Mapping[str, str]) -> None:
@@ -67,7 +69,7 @@ def print_next(screen: Console, study: str, storage_option: str) -> None:
         screen.print(Text.assemble(f"  {command}", (f"  # {meaning}", "dim")), soft_wrap=True)
 
 
-def _print_front(screen: Console, front: Sequence[Trial]) -> None:
+def _print_front(screen: Console, front: Sequence[TrialRecord]) -> None:
     listing = table()
     for head in ("trial", "values", "parameters"):
         listing.add_column(head, no_wrap=head != "parameters")

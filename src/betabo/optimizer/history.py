@@ -55,17 +55,6 @@ class Pending:
     diagnostics: dict[str, Any] = field(default_factory=dict)
 
 
-def boundary_distance(unit: npt.ArrayLike) -> float:
-    r"""Normalized distance to the boundary, :math:`1 - 2\lVert x - c\rVert_\infty`: 1 at the centre, 0 on a face."""
-    return float(1 - 2 * np.abs(np.asarray(unit, dtype=np.float64) - 0.5).max())
-
-
-def on_face(unit: npt.ArrayLike) -> bool:
-    """Whether at least one coordinate lies exactly on a bound."""
-    array = np.asarray(unit, dtype=np.float64)
-    return bool(((array == 0) | (array == 1)).any())
-
-
 def stack(units: list[tuple[float, ...]], dims: int) -> Points:
     """Points as an array, `n x d`, also for none."""
     return np.array(units, dtype=np.float64).reshape(len(units), dims)

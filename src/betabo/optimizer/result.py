@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from scipy.optimize import OptimizeResult
 
 from betabo.extras import needs_extra
-from betabo.optimizer.history import Evaluation, boundary_distance, on_face
+from betabo.optimizer.history import Evaluation
 from betabo.space import Space
 
 if TYPE_CHECKING:
@@ -28,7 +28,7 @@ class SearchResult(OptimizeResult):  # type: ignore[misc]
         history: All evaluations in order.
         space: The search space.
         seconds: Time spent in fitting and in maximizing the acquisition function, by name.
-        face_share: Share of the model's proposals with a coordinate on a bound.
+        face_share: Share of the model's proposals with a number on a bound.
     """
 
     @classmethod
@@ -49,7 +49,7 @@ class SearchResult(OptimizeResult):  # type: ignore[misc]
             seconds={
                 name: sum(e.diagnostics.get(f"{name}_seconds", 0.0) for e in history) for name in ("fit", "acquisition")
             },
-            face_share=sum(on_face(e.unit) for e in proposed) / len(proposed) if proposed else float("nan"),
+            face_share=sum(bool(space.faces(e.unit)) for e in proposed) / len(proposed) if proposed else float("nan"),
         )
 
     def __repr__(self) -> str:
@@ -67,14 +67,15 @@ class SearchResult(OptimizeResult):  # type: ignore[misc]
             if not isinstance(point, dict):
                 point = {f"x{i}": float(v) for i, v in enumerate(point)}
             best = best if evaluation.value is None else min(best, evaluation.value)
+            distance = self.space.boundary_distance(evaluation.unit)
             figures = {
                 "value": float("nan") if evaluation.value is None else evaluation.value,
                 "best": best,
                 "failed": evaluation.failed,
                 "error": evaluation.error,
                 "origin": evaluation.origin,
-                "boundary_distance": boundary_distance(evaluation.unit),
-                "on_face": on_face(evaluation.unit),
+                "boundary_distance": float("nan") if distance is None else distance,
+                "on_face": bool(self.space.faces(evaluation.unit)),
                 "fit": evaluation.diagnostics.get("fit", ""),
                 "fit_seconds": evaluation.diagnostics.get("fit_seconds", 0.0),
                 "acquisition_seconds": evaluation.diagnostics.get("acquisition_seconds", 0.0),

@@ -15,10 +15,10 @@ from optuna.search_space import IntersectionSearchSpace
 from optuna.study import Study
 from optuna.trial import FrozenTrial, TrialState
 
-from betabo.attributes import PROPOSAL, STEP
 from betabo.optimizer.config import Config
 from betabo.optimizer.core import Proposal, mix_seeds, propose
 from betabo.optimizer.data import Points
+from betabo.optuna.attributes import PROPOSAL, STEP
 from betabo.optuna.model import StudyModel
 from betabo.optuna.space import decode, to_distributions
 from betabo.optuna.study_data import StudyData

@@ -21,7 +21,21 @@ def from_distributions(distributions: Mapping[str, BaseDistribution]) -> Space:
     A choice of a categorical distribution may be anything, even an object that equals another choice; so a categorical
     parameter of the space is over the positions of the choices, 0 to k - 1. `encode` and `decode` translate.
     """
-    return Space({name: _from_distribution(name, distribution) for name, distribution in distributions.items()})
+    return Space({name: from_distribution(name, distribution) for name, distribution in distributions.items()})
+
+
+def from_distribution(name: str, distribution: BaseDistribution) -> Parameter:
+    """The parameter `name` of the space of `from_distributions`."""
+    if isinstance(distribution, CategoricalDistribution):
+        count = len(distribution.choices)
+        return Categorical(range(count)) if count > 1 else Fixed(0)
+    if isinstance(distribution, (FloatDistribution, IntDistribution)) and distribution.single():
+        return Fixed(distribution.low)
+    if isinstance(distribution, FloatDistribution):
+        return Float(distribution.low, distribution.high, log=distribution.log, step=distribution.step)
+    if isinstance(distribution, IntDistribution):
+        return Int(distribution.low, distribution.high, log=distribution.log, step=distribution.step)
+    raise TypeError(f"{name} has a {type(distribution).__name__}, expected a float, int or categorical distribution.")
 
 
 def encode(values: Mapping[str, Any], distributions: Mapping[str, BaseDistribution]) -> dict[str, Any]:
@@ -57,16 +71,3 @@ def _to_distribution(name: str, parameter: Parameter) -> BaseDistribution:
     if isinstance(parameter, Fixed):
         return CategoricalDistribution((parameter.value,))
     raise TypeError(f"{name} is a {type(parameter).__name__}, expected a Float, Int, Categorical or Fixed.")
-
-
-def _from_distribution(name: str, distribution: BaseDistribution) -> Parameter:
-    if isinstance(distribution, CategoricalDistribution):
-        count = len(distribution.choices)
-        return Categorical(range(count)) if count > 1 else Fixed(0)
-    if isinstance(distribution, (FloatDistribution, IntDistribution)) and distribution.single():
-        return Fixed(distribution.low)
-    if isinstance(distribution, FloatDistribution):
-        return Float(distribution.low, distribution.high, log=distribution.log, step=distribution.step)
-    if isinstance(distribution, IntDistribution):
-        return Int(distribution.low, distribution.high, log=distribution.log, step=distribution.step)
-    raise TypeError(f"{name} has a {type(distribution).__name__}, expected a float, int or categorical distribution.")

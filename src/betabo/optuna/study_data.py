@@ -4,16 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from optuna.distributions import BaseDistribution
 from optuna.study import StudyDirection
-from optuna.trial import FrozenTrial, TrialState
+from optuna.trial import FrozenTrial
 
-from betabo.attributes import INTERRUPTED, PROPOSAL, WITHDRAWN
 from betabo.optimizer.data import Data, Points
 from betabo.optuna.space import encode, from_distributions
+from betabo.optuna.trials import known_parameters, state_of
 from betabo.space import Space
 
 
@@ -47,7 +46,7 @@ class StudyData:
 
         A trial that lacks a parameter, or has a value outside its distribution, is left out. A pruned trial counts with
         its last reported value or the median of the finished ones, whichever is worse; without one, as a failure. A
-        failed trial counts as a failure unless its worker died and another trial takes its place.
+        failed trial that Optuna's own `RetryFailedTrialCallback` repeats is left out, as interrupted ones are.
 
         Args:
             trials: All trials of the study.
@@ -65,14 +64,15 @@ class StudyData:
             unit = None if trial.number == asking else _unit(trial, space, distributions)
             if unit is None:
                 continue
-            if trial.state == TrialState.COMPLETE:
+            state = state_of(trial)
+            if state == "complete":
                 finished.append((trial, unit))
                 rows.append(signs * np.array(trial.values))
-            elif trial.state == TrialState.PRUNED:
+            elif state == "pruned":
                 pruned.append((trial, unit))
-            elif not trial.state.is_finished():
+            elif state in ("running", "waiting"):
                 pending.append(unit)
-            elif trial.number not in replaced and not {INTERRUPTED, WITHDRAWN} & trial.system_attrs.keys():
+            elif state == "failed" and trial.number not in replaced:
                 failed.append(unit)
         values = _finite(np.array(rows).reshape(len(rows), len(signs)))
         for trial, unit in pruned:
@@ -98,14 +98,8 @@ class StudyData:
         )
 
 
-def proposed_parameters(trial: FrozenTrial) -> dict[str, Any]:
-    """The parameters of a trial, those included that are proposed or enqueued and not yet asked for."""
-    attributes = trial.system_attrs
-    return {**attributes.get(PROPOSAL, {}), **attributes.get("fixed_params", {}), **trial.params}
-
-
 def _unit(trial: FrozenTrial, space: Space, distributions: Mapping[str, BaseDistribution]) -> Points | None:
-    parameters = trial.params if trial.state.is_finished() else proposed_parameters(trial)
+    parameters = known_parameters(trial)
     if not distributions.keys() <= parameters.keys():
         return None
     if any(name in trial.distributions and trial.distributions[name] != d for name, d in distributions.items()):

@@ -3,23 +3,21 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from statistics import median
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
 from optuna.distributions import FloatDistribution, IntDistribution
 
-from betabo.optimizer.history import boundary_distance
 from betabo.report.text import show
-from betabo.space import Float
+from betabo.space.boundary import Side, face
 
 if TYPE_CHECKING:
     from optuna.distributions import BaseDistribution
 
-    from betabo.report.facts import StudyFacts, TrialFacts
-
-Side = Literal["lower", "upper"]
+    from betabo.optuna.trials import TrialRecord
+    from betabo.report.facts import StudyFacts
 
 NEAR = 0.01
 """A parameter sits on a face when it is this close to a bound, as a share of its range."""
@@ -27,45 +25,17 @@ NEAR = 0.01
 _WIDEN = 0.25  # by what share of its range a parameter's range is proposed to grow
 
 
-def position(distribution: BaseDistribution, value: Any) -> float | None:
-    """Where a value lies in its range: 0 at the lower bound, 1 at the upper, on a log scale for a log parameter.
-
-    Returns:
-        None for a categorical parameter and for a range of one or two values, whose bounds mean nothing.
-    """
-    if not isinstance(distribution, (FloatDistribution, IntDistribution)) or distribution.low == distribution.high:
-        return None
-    low, high = float(distribution.low), float(distribution.high)
-    if distribution.step is not None and not distribution.log and (high - low) / distribution.step < 1.5:
-        return None
-    inside = min(max(float(value), low), high)
-    return float(Float(low, high, log=distribution.log).to_unit(inside)[0])
-
-
-def trial_distance(params: Mapping[str, Any], distributions: Mapping[str, BaseDistribution]) -> float | None:
-    """Normalized distance of a point to the boundary over its numeric parameters, None if it has none."""
-    positions = _positions(params, distributions)
-    return boundary_distance(positions) if positions else None
-
-
-def face(at: float | None) -> Side | None:
-    """The bound that a position is on or near, None for none."""
-    if at is None or NEAR < at < 1 - NEAR:
-        return None
-    return "lower" if at <= NEAR else "upper"
-
-
-def running_median(trials: Sequence[TrialFacts], window: int = 10) -> tuple[list[int], list[float]]:
+def running_median(trials: Sequence[TrialRecord], window: int = 10) -> tuple[list[int], list[float]]:
     """Numbers of the trials that have a distance, and the median of each and the `window - 1` before it."""
-    known = [(t.number, t.distance) for t in trials if t.distance is not None]
+    known = [(t.number, distance) for t in trials if (distance := t.boundary_distance) is not None]
     distances = [distance for _, distance in known]
     medians = [median(distances[max(0, i + 1 - window) : i + 1]) for i in range(len(distances))]
     return [number for number, _ in known], medians
 
 
-def expected_distance(trials: Sequence[TrialFacts]) -> float | None:
+def expected_distance(trials: Sequence[TrialRecord]) -> float | None:
     """Mean distance of uniform random points, 1 / (d + 1) in d numeric parameters; None if d is not always the same."""
-    counts = {len(_positions(t.params, t.distributions)) for t in trials if t.distributions}
+    counts = {len(t.positions) for t in trials if t.distributions}
     return 1 / (counts.pop() + 1) if len(counts) == 1 and 0 not in counts else None
 
 
@@ -98,7 +68,7 @@ class ParameterFacts:
     @property
     def on_face(self) -> Side | None:
         """The bound that the best value is on or near."""
-        return face(self.best_position)
+        return None if self.best_position is None else face(self.best_position, NEAR)
 
 
 @dataclass(frozen=True)
@@ -120,7 +90,7 @@ class Hint:
     advice: str
 
 
-def parameter_facts(facts: StudyFacts, centre: TrialFacts | None) -> list[ParameterFacts]:
+def parameter_facts(facts: StudyFacts, centre: TrialRecord | None) -> list[ParameterFacts]:
     """Every parameter of a study, seen from the trial `centre`."""
     proposals = [trial for trial in facts.trials if trial.origin == "model"]
     return [_parameter(facts, centre, proposals, name) for name in facts.distributions]
@@ -136,7 +106,7 @@ def hints(facts: StudyFacts, parameters: Sequence[ParameterFacts]) -> list[Hint]
     for parameter in parameters:
         positions = parameter.leading_positions
         for side in ("lower", "upper"):
-            there = sum(face(p) == side for p in positions)
+            there = sum(face(p, NEAR) == side for p in positions)
             is_common = there > len(positions) / 2 and len(positions) >= 3
             if facts.has_one_objective:
                 is_common = is_common and len(facts.complete) >= 2 * len(positions)
@@ -146,27 +116,22 @@ def hints(facts: StudyFacts, parameters: Sequence[ParameterFacts]) -> list[Hint]
     return found
 
 
-def _positions(params: Mapping[str, Any], distributions: Mapping[str, BaseDistribution]) -> list[float]:
-    positions = [position(distribution, params[name]) for name, distribution in distributions.items()]
-    return [p for p in positions if p is not None]
-
-
 def _parameter(
-    facts: StudyFacts, centre: TrialFacts | None, proposals: Sequence[TrialFacts], name: str
+    facts: StudyFacts, centre: TrialRecord | None, proposals: Sequence[TrialRecord], name: str
 ) -> ParameterFacts:
     distribution = facts.distributions[name]
 
-    def positions(trials: Sequence[TrialFacts]) -> list[float]:
+    def positions(trials: Sequence[TrialRecord]) -> list[float]:
         # A range may change during a study. What was on a bound that is gone says nothing of the present one.
-        here = [t.params[name] for t in trials if t.distributions.get(name) == distribution]
-        return [p for value in here if (p := position(distribution, value)) is not None]
+        here = [t for t in trials if t.distributions.get(name) == distribution]
+        return [t.positions[name] for t in here if name in t.positions]
 
-    best = {} if centre is None else centre.params
-    proposed = [face(p) for p in positions(proposals)]
+    best = {} if centre is None else centre.parameters
+    proposed = [face(position, NEAR) for position in positions(proposals)]
     return ParameterFacts(
         name=name,
         distribution=distribution,
-        used=sum(name in trial.params for trial in facts.trials),
+        used=sum(name in trial.parameters for trial in facts.trials),
         best=best.get(name),
         has_best=name in best,
         best_position=next(iter(positions([centre])), None) if centre is not None else None,

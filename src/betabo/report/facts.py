@@ -4,77 +4,15 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
-from datetime import datetime
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
-from optuna.study import StudyDirection
-from optuna.trial import TrialState
-
-from betabo.attributes import INTERRUPTED, REASON, STEP, WITHDRAWN
-from betabo.optuna.study_data import proposed_parameters
-from betabo.report.boundary import trial_distance
-from betabo.report.pareto import pareto_front
+from betabo.optuna.best import best_trials, directions_of, losses_of, ranked
+from betabo.optuna.trials import STATES, TrialRecord, read_trials
 
 if TYPE_CHECKING:
     from optuna.distributions import BaseDistribution
     from optuna.study import Study
-    from optuna.trial import FrozenTrial
-
-STATES = ("complete", "pruned", "running", "waiting", "interrupted", "failed")
-"""The states of a trial, in the order in which they are listed."""
-
-_STATE_NAMES = {
-    TrialState.COMPLETE: "complete",
-    TrialState.PRUNED: "pruned",
-    TrialState.RUNNING: "running",
-    TrialState.WAITING: "waiting",
-    TrialState.FAIL: "failed",
-}
-
-
-@dataclass(frozen=True)
-class TrialFacts:
-    """One trial.
-
-    Attributes:
-        number: Its number in the study.
-        state: One of `STATES`; `"interrupted"` is a trial whose worker died and which was retried.
-        values: A value for each objective; empty without one. A pruned trial has its last intermediate value.
-        params: Its parameters in the user's units, those included that are proposed and not yet asked for.
-        distributions: The range that each parameter was chosen from.
-        origin: `"start"` or `"model"` for betabo's sampler, `"enqueued"` for a point the user asked for, else empty.
-        violation: Sum of the amounts by which constraints are violated; None without constraints.
-        started: When it started.
-        seconds: How long it took.
-        distance: Normalized distance to the boundary over the numeric parameters, 0 on a face, 1 at the centre.
-        diagnostics: Figures of the sampler's step that proposed it.
-        note: What else is to be said of it: why it failed or was interrupted, or what the objective noted.
-    """
-
-    number: int
-    state: str
-    values: tuple[float, ...] = ()
-    params: dict[str, Any] = field(default_factory=dict)
-    distributions: dict[str, BaseDistribution] = field(default_factory=dict)
-    origin: str = ""
-    violation: float | None = None
-    started: datetime | None = None
-    seconds: float | None = None
-    distance: float | None = None
-    diagnostics: dict[str, Any] = field(default_factory=dict)
-    note: str = ""
-
-    @property
-    def is_complete(self) -> bool:
-        """Whether it ended with a value for each objective."""
-        return self.state == "complete"
-
-    @property
-    def is_feasible(self) -> bool:
-        """Whether it violates no constraint."""
-        return not self.violation
 
 
 @dataclass(frozen=True)
@@ -84,7 +22,7 @@ class StudyFacts:
     Attributes:
         name: Its name.
         objectives: A name for each objective.
-        maximize: Whether each objective is to be maximized.
+        directions: `"minimize"` or `"maximize"` for each objective.
         trials: The trials in order, without withdrawn ones.
         constrained: Whether any trial has constraints.
         best: The best feasible trial; with several objectives the Pareto front. Empty if there is none yet.
@@ -94,15 +32,20 @@ class StudyFacts:
 
     name: str
     objectives: tuple[str, ...]
-    maximize: tuple[bool, ...]
-    trials: tuple[TrialFacts, ...]
+    directions: tuple[str, ...]
+    trials: tuple[TrialRecord, ...]
     constrained: bool
-    best: tuple[TrialFacts, ...]
-    leading: tuple[TrialFacts, ...]
+    best: tuple[TrialRecord, ...]
+    leading: tuple[TrialRecord, ...]
     distributions: dict[str, BaseDistribution]
 
     @property
-    def complete(self) -> list[TrialFacts]:
+    def maximize(self) -> tuple[bool, ...]:
+        """Whether each objective is to be maximized."""
+        return tuple(direction == "maximize" for direction in self.directions)
+
+    @property
+    def complete(self) -> list[TrialRecord]:
         """The trials that ended with a value for each objective."""
         return [trial for trial in self.trials if trial.is_complete]
 
@@ -122,39 +65,32 @@ class StudyFacts:
         """Whether betabo's sampler proposed at least one of the trials."""
         return any(trial.origin in ("start", "model") for trial in self.trials)
 
-    def losses(self, trials: Sequence[TrialFacts]) -> list[list[float]]:
-        """Values with the sign changed where they are to be maximized, a row for each trial: smaller is better."""
-        return [[-v if up else v for v, up in zip(t.values, self.maximize, strict=True)] for t in trials]
-
 
 def read_study(study: Study) -> StudyFacts:
     """The facts of a study, from a single look at its storage."""
-    maximize = tuple(direction == StudyDirection.MAXIMIZE for direction in study.directions)
-    frozen = [t for t in study.get_trials(deepcopy=False) if not t.system_attrs.get(WITHDRAWN)]
-    trials = tuple(_trial(t) for t in frozen)
+    directions, trials = directions_of(study), tuple(read_trials(study))
+    best = leading = best_trials(trials, directions)
+    if len(directions) == 1:
+        candidates = ranked(trials, directions)
+        leading = candidates[: leading_count(len(candidates))]
     distributions: dict[str, BaseDistribution] = {}
     for trial in trials:
         distributions.update(trial.distributions)
-    facts = StudyFacts(
+    return StudyFacts(
         name=study.study_name,
         objectives=_objective_names(study),
-        maximize=maximize,
+        directions=directions,
         trials=trials,
         constrained=any(trial.violation is not None for trial in trials),
-        best=(),
-        leading=(),
+        best=tuple(best),
+        leading=tuple(leading),
         distributions=distributions,
     )
-    eligible = [trial for trial in facts.complete if trial.is_feasible]
-    if not eligible:
-        return facts
-    losses = facts.losses(eligible)
-    if facts.has_one_objective:
-        ranked = [eligible[i] for i in sorted(range(len(eligible)), key=lambda i: losses[i][0])]
-        best, leading = ranked[:1], ranked[: leading_count(len(ranked))]
-    else:
-        best = leading = [eligible[i] for i in pareto_front(losses)]
-    return replace(facts, best=tuple(best), leading=tuple(leading))
+
+
+def note_of(trial: TrialRecord) -> str:
+    """What else is to be said of a trial: why it failed or was interrupted, or what the objective noted."""
+    return trial.reason or ", ".join(f"{name} {_shown(value)}" for name, value in trial.notes.items())
 
 
 def leading_count(count: int) -> int:
@@ -188,7 +124,7 @@ def usual_values(facts: StudyFacts) -> tuple[float, float] | None:
     Returns:
         None if no finite value is further from the best than five times the distance of the third quartile.
     """
-    losses = sorted(loss for (loss, *_) in facts.losses(facts.complete) if math.isfinite(loss))
+    losses = sorted(loss for (loss, *_) in losses_of(facts.complete, facts.directions) if math.isfinite(loss))
     if len(losses) < 4:
         return None
     best, quartile, worst = losses[0], losses[math.ceil(0.75 * len(losses)) - 1], losses[-1]
@@ -199,11 +135,11 @@ def usual_values(facts: StudyFacts) -> tuple[float, float] | None:
     return (-ends[1], -ends[0]) if facts.maximize[0] else ends
 
 
-def centre_trial(facts: StudyFacts) -> TrialFacts | None:
+def centre_trial(facts: StudyFacts) -> TrialRecord | None:
     """The trial through which slices are cut: the best, or of a Pareto front the nearest to its ideal corner."""
     if len(facts.best) < 2:
         return facts.best[0] if facts.best else None
-    losses = facts.losses(facts.best)
+    losses = losses_of(facts.best, facts.directions)
     columns = list(zip(*losses, strict=True))
     lows = [min(column) for column in columns]
     spans = [max(column) - low or 1.0 for column, low in zip(columns, lows, strict=True)]
@@ -234,31 +170,6 @@ def _objective_names(study: Study) -> tuple[str, ...]:
         return tuple(study.metric_names)
     count = len(study.directions)
     return ("value",) if count == 1 else tuple(f"objective {i + 1}" for i in range(count))
-
-
-def _trial(trial: FrozenTrial) -> TrialFacts:
-    attrs = trial.system_attrs
-    step = attrs.get(STEP)
-    step = step if isinstance(step, dict) else {}
-    diagnostics = step.get("diagnostics")
-    state, note = _STATE_NAMES[trial.state], str(attrs.get(REASON) or attrs.get("fail_reason", ""))  # Optuna's own name
-    if INTERRUPTED in attrs:
-        state, note = "interrupted", str(attrs[INTERRUPTED])
-    constraints = trial.constraints.values()
-    return TrialFacts(
-        number=trial.number,
-        state=state,
-        values=tuple(float(v) for v in trial.values or ()),
-        params=dict(trial.params if trial.state.is_finished() else proposed_parameters(trial)),
-        distributions=dict(trial.distributions),
-        origin=str(step.get("origin", "")) or ("enqueued" if "fixed_params" in attrs else ""),
-        violation=sum(max(c, 0.0) for c in constraints) if constraints else None,
-        started=trial.datetime_start,
-        seconds=trial.duration.total_seconds() if trial.duration else None,
-        distance=trial_distance(trial.params, trial.distributions),
-        diagnostics=diagnostics if isinstance(diagnostics, dict) else {},
-        note=note or ", ".join(f"{name} {_shown(value)}" for name, value in trial.user_attrs.items()),
-    )
 
 
 def _shown(value: object) -> str:

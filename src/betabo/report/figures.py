@@ -13,7 +13,8 @@ from betabo.extras import needs_extra
 with needs_extra("report", "A report needs plotly"):
     import plotly.graph_objects as go
 
-from betabo.report.facts import StudyFacts, TrialFacts
+from betabo.optuna.trials import TrialRecord
+from betabo.report.facts import StudyFacts, note_of
 from betabo.report.predictions import Importance, Slice
 from betabo.report.text import show
 from betabo.report.traces import Trace
@@ -128,10 +129,10 @@ def boundary(facts: StudyFacts, medians: tuple[Sequence[int], Sequence[float]], 
     axis["ticktext"] = ["0 face", "0.25", "0.5", "0.75", "1 centre"]
     figure = _figure(height=320, xaxis=_axis("trial"), yaxis=axis)
     for trials, label, marker in _groups(facts):
-        inside = [t for t in trials if t.distance is not None]
+        inside = [t for t in trials if t.boundary_distance is not None]
         figure.add_scatter(
             x=[t.number for t in inside],
-            y=[t.distance for t in inside],
+            y=[t.boundary_distance for t in inside],
             mode="markers",
             name=label,
             marker=marker,
@@ -184,7 +185,7 @@ def importance(table: Importance, most: int) -> go.Figure:
     return figure
 
 
-def parallel(facts: StudyFacts, parameters: Sequence[str], trials: Sequence[TrialFacts]) -> go.Figure:
+def parallel(facts: StudyFacts, parameters: Sequence[str], trials: Sequence[TrialRecord]) -> go.Figure:
     """A line for each trial across the axes of its parameters and objectives, the best on top.
 
     Args:
@@ -214,7 +215,7 @@ def parallel(facts: StudyFacts, parameters: Sequence[str], trials: Sequence[Tria
         ys: list[Any] = []
         texts: list[str] = []
         for trial in group:
-            row = [*(trial.params[name] for name in parameters), *trial.values]
+            row = [*(trial.parameters[name] for name in parameters), *trial.values]
             xs += [*range(len(axes)), None]
             ys += [*(axis.at(value) for axis, value in zip(axes, row, strict=True)), None]
             texts += [_tooltip(facts, trial)] * len(axes) + [""]
@@ -390,7 +391,7 @@ class _Scale:
         return float((value - self._low) / (self._high - self._low))
 
 
-def _ranks(facts: StudyFacts, trials: Sequence[TrialFacts]) -> list[tuple[str, list[TrialFacts], str, float, float]]:
+def _ranks(facts: StudyFacts, trials: Sequence[TrialRecord]) -> list[tuple[str, list[TrialRecord], str, float, float]]:
     """Trials in groups from the worst to the best, with the colour, width and opacity of their lines."""
     styles = [(GREEN, 2.2, 0.95), (BLUE, 1.4, 0.75), (ORANGE, 1.0, 0.5), (GREY, 0.8, 0.35)]
     if not facts.has_one_objective:
@@ -406,7 +407,7 @@ def _ranks(facts: StudyFacts, trials: Sequence[TrialFacts]) -> list[tuple[str, l
     return styled[::-1]
 
 
-def _groups(facts: StudyFacts) -> list[tuple[list[TrialFacts], str, dict[str, Any]]]:
+def _groups(facts: StudyFacts) -> list[tuple[list[TrialRecord], str, dict[str, Any]]]:
     """Trials with a value by what they are: pruned, infeasible, or feasible of each origin."""
     valued = [t for t in facts.trials if t.values and t.state in ("complete", "pruned")]
     pruned = [t for t in valued if t.state == "pruned"]
@@ -451,7 +452,7 @@ def _add_lost(figure: go.Figure, facts: StudyFacts) -> None:
 def _add_pair(
     figure: go.Figure,
     facts: StudyFacts,
-    trials: Sequence[TrialFacts],
+    trials: Sequence[TrialRecord],
     pair: tuple[int, int],
     place: dict[str, int],
     **style: Any,
@@ -470,21 +471,23 @@ def _add_pair(
         )
 
 
-def _hover(facts: StudyFacts, trials: Sequence[TrialFacts]) -> dict[str, Any]:
+def _hover(facts: StudyFacts, trials: Sequence[TrialRecord]) -> dict[str, Any]:
     texts = [_tooltip(facts, trial) for trial in trials]
     return {"text": texts, "hovertemplate": "%{text}<extra></extra>"}
 
 
-def _tooltip(facts: StudyFacts, trial: TrialFacts) -> str:
+def _tooltip(facts: StudyFacts, trial: TrialRecord) -> str:
     lines = [f"<b>trial {trial.number}</b>" + ("" if trial.is_complete else f" ({trial.state})")]
     if len(trial.values) == len(facts.objectives):
         lines += [f"{_plain(name)}: <b>{show(v)}</b>" for name, v in zip(facts.objectives, trial.values, strict=True)]
     if trial.violation:
         lines.append(f"violates constraints by {show(trial.violation)}")
-    if trial.note:
-        lines.append(_plain(_short(trial.note, 80)))
-    lines += [f"{_plain(_short(k))}: {_plain(_short(show(v)))}" for k, v in list(trial.params.items())[:_MOST_HOVERED]]
-    left_out = len(trial.params) - _MOST_HOVERED
+    if note_of(trial):
+        lines.append(_plain(_short(note_of(trial), 80)))
+    lines += [
+        f"{_plain(_short(k))}: {_plain(_short(show(v)))}" for k, v in list(trial.parameters.items())[:_MOST_HOVERED]
+    ]
+    left_out = len(trial.parameters) - _MOST_HOVERED
     return "<br>".join([*lines, f"and {left_out} more"] if left_out > 0 else lines)
 
 

@@ -7,8 +7,9 @@ from collections.abc import Sequence
 from datetime import datetime
 from typing import Any
 
+from betabo.optuna.trials import TrialRecord
 from betabo.report.boundary import NEAR, ParameterFacts
-from betabo.report.facts import StudyFacts, TrialFacts, best_so_far, seconds_by_kind
+from betabo.report.facts import StudyFacts, best_so_far, note_of, seconds_by_kind
 from betabo.report.text import counted, listed, show, show_range, show_seconds
 
 _MOST_FRONT = 50
@@ -57,7 +58,7 @@ def why_no_best(facts: StudyFacts) -> str:
     )
 
 
-def tiles(facts: StudyFacts, centre: TrialFacts | None) -> list[dict[str, str]]:
+def tiles(facts: StudyFacts, centre: TrialRecord | None) -> list[dict[str, str]]:
     """Key figures: label, value and a note for each."""
     goals = ", ".join(_goals(facts, "maximize", "minimize"))
     if not facts.has_one_objective:
@@ -110,7 +111,7 @@ def parameter_table(facts: StudyFacts, parameters: Sequence[ParameterFacts]) -> 
     }
 
 
-def front_table(facts: StudyFacts, centre: TrialFacts | None) -> dict[str, Any] | None:
+def front_table(facts: StudyFacts, centre: TrialRecord | None) -> dict[str, Any] | None:
     """The trials of the Pareto front; None with one objective, or without a front."""
     if facts.has_one_objective or not facts.best:
         return None
@@ -119,7 +120,7 @@ def front_table(facts: StudyFacts, centre: TrialFacts | None) -> dict[str, Any] 
         {
             "number": trial.number,
             "values": [show(v) for v in trial.values],
-            "params": [show(trial.params[name]) if name in trial.params else "" for name in names],
+            "params": [show(trial.parameters[name]) if name in trial.parameters else "" for name in names],
             "is_centre": trial is centre,
         }
         for trial in sorted(facts.best, key=lambda t: t.values)[:_MOST_FRONT]
@@ -136,8 +137,8 @@ def front_table(facts: StudyFacts, centre: TrialFacts | None) -> dict[str, Any] 
 
 def trial_table(facts: StudyFacts) -> dict[str, Any]:
     """Columns and rows of the table of all trials, as JSON types."""
-    names = list(dict.fromkeys(name for trial in facts.trials for name in trial.params))
-    has_notes = any(trial.note for trial in facts.trials)
+    names = list(dict.fromkeys(name for trial in facts.trials for name in trial.parameters))
+    has_notes = any(note_of(trial) for trial in facts.trials)
     columns: list[dict[str, Any]] = [
         {"label": "trial", "numeric": True},
         {"label": "state", "role": "state"},
@@ -160,9 +161,9 @@ def trial_table(facts: StudyFacts) -> dict[str, Any]:
             *(trial.values if has_values else [None] * len(facts.objectives)),
             *([trial.violation] if facts.constrained else []),
             trial.seconds,
-            trial.distance,
-            *(trial.params.get(name) for name in names),
-            *([trial.note or None] if has_notes else []),
+            trial.boundary_distance,
+            *(trial.parameters.get(name) for name in names),
+            *([note_of(trial) or None] if has_notes else []),
         ]
         rows.append({"cells": [_cell(cell) for cell in cells], "best": trial.number in best})
     return {"columns": columns, "rows": rows}

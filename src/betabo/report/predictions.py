@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -79,7 +79,7 @@ def coordinate_labels(model: StudyModel) -> list[str]:
     return labels
 
 
-def slices(model: StudyModel, through: dict[str, Any], parameters: Sequence[str]) -> list[Slice]:
+def slices(model: StudyModel, through: Mapping[str, Any], parameters: Sequence[str]) -> list[Slice]:
     """Predictions along parameters through one point, for every objective.
 
     Args:

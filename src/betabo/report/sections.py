@@ -9,10 +9,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from betabo.optuna.best import losses_of
 from betabo.report import boundary, figures
 from betabo.report.facts import StudyFacts, best_so_far, centre_trial, number, usual_values
+from betabo.report.hypervolume import MOST_OBJECTIVES, hypervolumes, reference_point
 from betabo.report.overview import why_no_best
-from betabo.report.pareto import MOST_OBJECTIVES, hypervolumes, reference_point
 from betabo.report.predictions import LEVELS, Importance, Slice, coordinate_labels, importances, ranking, slices
 from betabo.report.text import listed, show
 from betabo.report.traces import Trace, traces
@@ -140,7 +141,7 @@ class Sections:
         """The distance of each trial to the boundary."""
         valued = [t for t in self.facts.trials if t.values]
         groups, missing = [], ""
-        if any(t.distance is not None for t in valued):
+        if any(t.boundary_distance is not None for t in valued):
             figure = figures.boundary(
                 self.facts, boundary.running_median(valued), boundary.expected_distance(self.facts.trials)
             )
@@ -185,9 +186,9 @@ class Sections:
         missing = self.reason or why_no_best(self.facts)
         if self.model is None or self.centre is None:
             return PageSection("slices", title, "Predictions", missing)
-        if not self.model.distributions.keys() <= self.centre.params.keys():
+        if not self.model.distributions.keys() <= self.centre.parameters.keys():
             return PageSection("slices", title, "Predictions", f"The {point} lacks a parameter of the model.")
-        tables = slices(self.model, self.centre.params, self.ranked[:_MOST_SLICES])
+        tables = slices(self.model, self.centre.parameters, self.ranked[:_MOST_SLICES])
         caption = (
             f"Each panel changes one parameter of trial {self.centre.number} (star) and keeps the others. The line is "
             "the model's median, the bands hold 50 % and 90 % of its probability, ticks at the bottom are the values "
@@ -207,13 +208,13 @@ class Sections:
     def parallel(self) -> PageSection:
         """Parallel coordinates of the complete trials."""
         facts, complete = self.facts, self.facts.complete
-        common = [name for name in facts.distributions if complete and all(name in t.params for t in complete)]
+        common = [name for name in facts.distributions if complete and all(name in t.parameters for t in complete)]
         title, short = "Parallel coordinates", "Parallel"
         if not common:
             return PageSection("parallel", title, short, "There are no finished trials with parameters in common.")
         order = [name for name in self.ranked if name in common]
         order += [name for name in common if name not in order]
-        ranked = sorted(complete, key=lambda t: (t.violation or 0.0, facts.losses([t])[0]))
+        ranked = sorted(complete, key=lambda t: (t.violation or 0.0, losses_of([t], facts.directions)[0]))
         axes, shown = order[:_MOST_AXES], ranked[:_MOST_LINES]
         caption = "Each line is a trial; each axis runs from the lower to the upper bound of a parameter"
         caption += ", the most important first. " if self.ranked else ". "
@@ -275,7 +276,7 @@ class Sections:
         eligible = [t for t in facts.complete if t.is_feasible and all(map(math.isfinite, t.values))]
         if len(facts.objectives) > MOST_OBJECTIVES or not eligible:
             return []
-        losses = facts.losses(eligible)
+        losses = losses_of(eligible, facts.directions)
         reference = reference_point(losses)
         corner = [-r if up else r for r, up in zip(reference.tolist(), facts.maximize, strict=True)]
         caption = (
@@ -299,10 +300,10 @@ class Sections:
             figure = figures.posterior_slice(
                 table,
                 self.facts.objectives[objective],
-                (self.centre.params[name], here),
+                (self.centre.parameters[name], here),
                 (bool(getattr(self.model.distributions[name], "log", False)), log),
                 limits,
-                [t.params[name] for t in self.facts.complete if name in t.params],
+                [t.parameters[name] for t in self.facts.complete if name in t.parameters],
             )
             charts.append(self._chart(f"slice-{objective}-{index}", figure))
         return charts

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -87,7 +87,7 @@ def _labelled(
     return found
 
 
-def _rows(diagnostics: dict[str, Any], quantity: str, count: int) -> list[list[float | None]]:
+def _rows(diagnostics: Mapping[str, Any], quantity: str, count: int) -> list[list[float | None]]:
     """A quantity of the model of each of `count` objectives; empty if none was recorded."""
     models = diagnostics.get("models") or [diagnostics]
     rows = []

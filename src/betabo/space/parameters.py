@@ -47,6 +47,11 @@ class Parameter(ABC):
         return self.width > 0 and self.count is not None
 
     @property
+    def has_faces(self) -> bool:
+        """Whether a value may lie on a bound or off it: so for numbers, unless there are only two of them."""
+        return False
+
+    @property
     @abstractmethod
     def width(self) -> int:
         """Number of coordinates in the unit cube."""
@@ -105,6 +110,11 @@ class Number(Parameter):
     low: float
     high: float
     step: float | None
+
+    @property
+    def has_faces(self) -> bool:
+        """Whether there is a value between the bounds."""
+        return self.count is None or self.count > 2
 
     @property
     def width(self) -> int:

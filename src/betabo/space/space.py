@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.optimize import Bounds
 
+from betabo.space.boundary import Side, boundary_distance, faces
 from betabo.space.checks import Array, finite_number
 from betabo.space.parameters import Float, Parameter, Scalar, parameter_from_json
 
@@ -197,6 +198,40 @@ class Space:
             step[:, self._slices[name]] = near
             steps.append(step)
         return np.concatenate(steps)
+
+    def positions(self, u: ArrayLike) -> dict[str, float]:
+        """Where a point lies in the range of each of its numbers: 0 at the lower bound, 1 at the upper one.
+
+        Choices and constants have no bounds, and a number of two values has nothing else; all these are left out.
+
+        Args:
+            u: Coordinates of the point, of shape `dims`.
+        """
+        row = self._row(u)
+        return {name: float(row[self._slices[name]][0]) for name, p in self._parameters.items() if p.has_faces}
+
+    def faces(self, u: ArrayLike, within: float = 0.0) -> dict[str, Side]:
+        """On which faces of the box a point lies.
+
+        Args:
+            u: Coordinates of the point, of shape `dims`.
+            within: How far from a bound still counts as on it, as a share of the range.
+
+        Returns:
+            `"lower"` or `"upper"` for the name of each number that is on a bound, see `positions`.
+        """
+        return faces(self.positions(u), within)
+
+    def boundary_distance(self, u: ArrayLike) -> float | None:
+        """Normalized distance of a point to the boundary of the box.
+
+        Args:
+            u: Coordinates of the point, of shape `dims`.
+
+        Returns:
+            1 at the centre and 0 on a face, of the number nearest to a bound; None without numbers, see `positions`.
+        """
+        return boundary_distance(self.positions(u).values())
 
     def to_json(self) -> dict[str, Any]:
         """A description of plain JSON types, see `Space.from_json`."""

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from betabo.studies.runner import Runner, run_study
     from betabo.studies.storage import DEFAULT_STORAGE, StudyInfo, list_studies, load_study, open_storage, study_names
     from betabo.studies.stored_plan import study_space
-    from betabo.studies.table import bounds_hit, export, trial_rows
+    from betabo.studies.table import export, trial_rows
     from betabo.studies.worker import WorkerOutcome, run_worker
     from betabo.studies.workspace import Workspace
 
@@ -37,7 +37,6 @@ _HOME = {
     "StudyInfo": "storage",
     "WorkerOutcome": "worker",
     "Workspace": "workspace",
-    "bounds_hit": "table",
     "export": "table",
     "list_studies": "storage",
     "load_study": "storage",
@@ -69,7 +68,6 @@ __all__ = [
     "StudyInfo",
     "WorkerOutcome",
     "Workspace",
-    "bounds_hit",
     "export",
     "list_studies",
     "load_study",

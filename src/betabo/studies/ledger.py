@@ -13,33 +13,11 @@ the writer dies in between.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Literal
 
 from optuna.trial import FrozenTrial, TrialState
 
-from betabo.attributes import INTERRUPTED, REASON, RETRY_OF, WITHDRAWN, WORKER
-
-State = Literal["complete", "pruned", "failed", "interrupted", "withdrawn", "running", "waiting"]
-
-_FINAL: dict[TrialState, State] = {
-    TrialState.COMPLETE: "complete",
-    TrialState.PRUNED: "pruned",
-    TrialState.RUNNING: "running",
-    TrialState.WAITING: "waiting",
-}
-
-
-def state_of(trial: FrozenTrial) -> State:
-    """What became of a trial."""
-    if trial.state != TrialState.FAIL:
-        return _FINAL[trial.state]
-    notes = trial.system_attrs
-    if WITHDRAWN in notes:
-        return "withdrawn"
-    # A trial of a worker that failed without a reason was ended by somebody else, such as Optuna's own heartbeat.
-    if INTERRUPTED in notes or (WORKER in notes and REASON not in notes):
-        return "interrupted"
-    return "failed"
+from betabo.optuna.attributes import RETRY_OF, WORKER
+from betabo.optuna.trials import COUNTED, State, state_of
 
 
 class Ledger:
@@ -62,12 +40,16 @@ class Ledger:
     @property
     def finished(self) -> int:
         """Number of trials that count: complete, pruned, or failed by the objective."""
-        return sum(state in ("complete", "pruned", "failed") for state in self._states.values())
+        return sum(state in COUNTED for state in self._states.values())
 
     @property
     def running(self) -> list[FrozenTrial]:
-        """The trials that a worker runs, or ran until it died."""
-        return [t for t in self.trials if self.state(t) == "running" and not self._is_foreign(t)]
+        """The trials that are open: a worker runs them, or ran them until it died, and nobody has closed them yet.
+
+        One machine knows at once that a worker is dead and another one later. So that all come to the same numbers, it
+        is the closing that counts.
+        """
+        return [t for t in self.trials if t.state == TrialState.RUNNING and not self._is_foreign(t)]
 
     @property
     def owed(self) -> list[FrozenTrial]:
@@ -75,7 +57,9 @@ class Ledger:
         return [
             trial
             for trial in self.trials
-            if self.state(trial) in ("interrupted", "waiting") and trial.number not in self._retries
+            if self.state(trial) in ("interrupted", "waiting")
+            and trial.state != TrialState.RUNNING
+            and trial.number not in self._retries
         ]
 
     @property

@@ -12,9 +12,9 @@ from optuna.storages import RDBStorage
 from optuna.study import Study
 from optuna.trial import FrozenTrial, TrialState
 
-from betabo.attributes import HEARTBEAT, INTERRUPTED, WITHDRAWN, WORKER
+from betabo.optuna.attributes import HEARTBEAT, INTERRUPTED, WITHDRAWN, WORKER
+from betabo.optuna.workers import is_alive
 from betabo.studies.ledger import Ledger
-from betabo.studies.process import is_alive
 from betabo.studies.stored_plan import study_space
 
 HEARTBEAT_INTERVAL = 15.0  # seconds between two signs of life of a worker

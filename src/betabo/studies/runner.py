@@ -20,7 +20,7 @@ from typing import IO
 
 from optuna.study import Study
 
-from betabo.attributes import REASON
+from betabo.optuna.attributes import REASON
 from betabo.studies.database_errors import storage_errors
 from betabo.studies.errors import StudyError
 from betabo.studies.events import Event

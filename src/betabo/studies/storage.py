@@ -42,7 +42,7 @@ class StudyInfo:
         directions: `"minimize"` or `"maximize"` for each objective.
         states: Number of trials in each state, by the names of `trial_rows`.
         trials: Number of trials that count: complete, pruned and failed ones.
-        best: Best value; None without one, or with several objectives.
+        best: Best value that violates no constraint; None without one, or with several objectives.
         created: Start of the first trial.
         last: Start or end of the last event.
     """
@@ -252,23 +252,18 @@ def _unknown_study(name: str, names: list[str], url: str) -> str:
 
 
 def _summary(study: Study) -> StudyInfo:
-    from betabo.studies.ledger import Ledger
+    from betabo.optuna.best import best_trials, directions_of
+    from betabo.optuna.trials import read_trials
 
-    ledger = Ledger(study.get_trials(deepcopy=False))
-    states = Counter(ledger.state(trial) for trial in ledger.trials)
-    states.pop("withdrawn", None)
-    directions = tuple(direction.name.lower() for direction in study.directions)
-    values = [trial.values[0] for trial in ledger.trials if ledger.state(trial) == "complete"]
-    best = None
-    if len(directions) == 1 and values:
-        best = min(values) if directions[0] == "minimize" else max(values)
-    times = [t for trial in ledger.trials for t in (trial.datetime_start, trial.datetime_complete) if t is not None]
+    trials, directions = read_trials(study), directions_of(study)
+    best = best_trials(trials, directions) if len(directions) == 1 else []
+    times = [time for trial in trials for time in (trial.started, trial.finished) if time is not None]
     return StudyInfo(
         name=study.study_name,
         directions=directions,
-        states={str(state): count for state, count in states.items()},
-        trials=ledger.finished,
-        best=best,
+        states=dict(Counter(str(trial.state) for trial in trials)),
+        trials=sum(trial.counts for trial in trials),
+        best=best[0].values[0] if best else None,
         created=min(times, default=None),
         last=max(times, default=None),
     )

@@ -4,22 +4,17 @@ from __future__ import annotations
 
 import csv
 import json
-from collections.abc import Callable, Mapping
-from contextlib import suppress
+from collections.abc import Callable
 from os import PathLike
 from pathlib import Path
 from typing import Any, Literal
 
 from optuna.study import Study
-from optuna.trial import FrozenTrial
 
-from betabo.attributes import INTERRUPTED, REASON, RETRY_OF, SECONDS, STEP, WORKER
 from betabo.extras import needs_extra
 from betabo.files import whole_file
-from betabo.space import Float, Int, Space
+from betabo.optuna.trials import TrialRecord, read_trials
 from betabo.studies.errors import StudyError
-from betabo.studies.ledger import Ledger
-from betabo.studies.process import is_alive
 from betabo.studies.stored_plan import study_space
 
 Format = Literal["parquet", "csv", "json"]
@@ -34,48 +29,33 @@ def trial_rows(study: Study) -> list[dict[str, Any]]:
         `number`; `state`, which is `"complete"`, `"pruned"`, `"failed"`, `"interrupted"`, `"running"` or `"waiting"`;
         `value`, or `values_0`, `values_1`, ... of several objectives; the parameters by name, with `param_` before a
         name that another column has; `seconds` that the objective took; `started` and `finished`; `worker`, as
-        `host:pid`; `reason` of a failure; `retry_of`, the number of the trial that it repeats; `origin`, `"start"` or
-        `"model"`; `on_face`, whether a number is on a bound; `boundary_distance`, 1 at the centre of the box and 0 on
-        its boundary; figures of the model's fit; what the objective noted (Optuna's user attributes) by name, with
-        `note_` before a name that another column has, and lists and dicts as JSON. What does not apply is None.
+        `host:pid`; `reason` of a failure; `retry_of`, the number of the trial that it repeats; `origin`, `"start"`,
+        `"model"` or `"enqueued"`; `on_face`, whether a number is on a bound; `boundary_distance`, 1 at the centre of
+        the box and 0 on its boundary; figures of the model's fit; what the objective noted (Optuna's user attributes)
+        by name, with `note_` before a name that another column has, and lists and dicts as JSON. What does not apply
+        is None.
     """
     space = study_space(study)
-    ledger = Ledger(study.get_trials(deepcopy=False))
-    shown = [trial for trial in ledger.trials if ledger.state(trial) != "withdrawn"]
+    trials = read_trials(study)
     names = list(space.names) if space is not None else []
-    names += sorted({name for trial in shown for name in trial.params} - set(names))
+    names += sorted({name for trial in trials for name in trial.distributions} - set(names))
     objectives = len(study.directions)
     values = ["value"] if objectives == 1 else [f"values_{index}" for index in range(objectives)]
     columns = {"number", "state", *values, *_DETAILS}
     keys = {name: f"param_{name}" if name in columns else name for name in names}
     taken = columns | set(keys.values())
-    noted = list(dict.fromkeys(name for trial in shown for name in trial.user_attrs))
+    noted = list(dict.fromkeys(name for trial in trials for name in trial.notes))
     notes = {name: f"note_{name}" if name in taken else name for name in noted}
     rows = []
-    for trial in shown:
-        row: dict[str, Any] = {"number": trial.number, "state": _state(trial, ledger)}
-        row.update(dict.fromkeys(values) if trial.values is None else zip(values, trial.values, strict=True))
-        row.update({keys[name]: trial.params.get(name) for name in names})
-        row.update(_details(trial, space))
-        row.update({notes[name]: _scalar(trial.user_attrs.get(name)) for name in noted})
+    for trial in trials:
+        row: dict[str, Any] = {"number": trial.number, "state": trial.state}
+        row.update(zip(values, trial.values, strict=True) if trial.values else dict.fromkeys(values))
+        # What is only proposed, or in the queue, may be anything and would change the type of a column.
+        row.update({keys[name]: trial.parameters[name] if name in trial.distributions else None for name in names})
+        row.update(_details(trial))
+        row.update({notes[name]: _scalar(trial.notes.get(name)) for name in noted})
         rows.append(row)
     return rows
-
-
-def bounds_hit(space: Space, parameters: Mapping[str, Any]) -> dict[str, Literal["lower", "upper"]]:
-    """The numeric parameters that sit exactly on a bound, and which one it is.
-
-    Args:
-        space: The search space.
-        parameters: A value for each name; missing ones are left out.
-    """
-    hits: dict[str, Literal["lower", "upper"]] = {}
-    for name, parameter in space.parameters.items():
-        if isinstance(parameter, Float | Int) and name in parameters:
-            position = _positions(space, {name: parameters[name]})
-            if position and position[0] in (0.0, 1.0):
-                hits[name] = "lower" if position[0] == 0.0 else "upper"
-    return hits
 
 
 def export(study: Study, path: str | PathLike[str], format: Format = "parquet") -> None:  # noqa: A002
@@ -114,52 +94,23 @@ _DETAILS = (
 )
 
 
-def _state(trial: FrozenTrial, ledger: Ledger) -> str:
-    """The state of a trial, where one whose worker is known to be dead counts as interrupted already."""
-    state = ledger.state(trial)
-    if state == "running" and is_alive(trial.system_attrs.get(WORKER, {})) is False:
-        return "interrupted"
-    return state
-
-
-def _details(trial: FrozenTrial, space: Space | None) -> dict[str, Any]:
-    notes = trial.system_attrs
-    step = notes.get(STEP, {})
-    worker = notes.get(WORKER)
-    positions = _positions(space, trial.params) if space is not None else []
+def _details(trial: TrialRecord) -> dict[str, Any]:
     return {
-        "seconds": _seconds(trial),
-        "started": trial.datetime_start,
-        "finished": trial.datetime_complete,
-        "worker": None if worker is None else f"{worker['host']}:{worker['pid']}",
-        "reason": notes.get(REASON, notes.get(INTERRUPTED)),
-        "retry_of": notes.get(RETRY_OF),
-        "origin": step.get("origin"),
-        "on_face": any(u in (0.0, 1.0) for u in positions) if positions else None,
-        "boundary_distance": 1 - 2 * max(abs(u - 0.5) for u in positions) if positions else None,
-        **{name: step.get("diagnostics", {}).get(name) for name in _FIGURES},
+        "seconds": trial.seconds,
+        "started": trial.started,
+        "finished": trial.finished,
+        "worker": trial.worker or None,
+        "reason": trial.reason or None,
+        "retry_of": trial.retry_of,
+        "origin": trial.origin or None,
+        "on_face": bool(trial.faces) if trial.positions else None,
+        "boundary_distance": trial.boundary_distance,
+        **{name: trial.diagnostics.get(name) for name in _FIGURES},
     }
 
 
 def _scalar(value: Any) -> Any:
     return json.dumps(value) if isinstance(value, list | dict) else value
-
-
-def _seconds(trial: FrozenTrial) -> float | None:
-    seconds = trial.system_attrs.get(SECONDS)
-    if seconds is None and trial.duration is not None:
-        return trial.duration.total_seconds()
-    return seconds
-
-
-def _positions(space: Space, parameters: Mapping[str, Any]) -> list[float]:
-    """Coordinates of the numeric parameters in the unit cube; those that do not fit the space are left out."""
-    positions = []
-    for name, parameter in space.parameters.items():
-        if isinstance(parameter, Float | Int) and name in parameters:
-            with suppress(TypeError, ValueError):
-                positions.append(float(parameter.to_unit(parameters[name])[0]))
-    return positions
 
 
 def _write_json(rows: list[dict[str, Any]], path: Path) -> None:

@@ -17,14 +17,15 @@ from optuna.exceptions import StorageInternalError, TrialPruned, UpdateFinishedT
 from optuna.storages import RDBStorage
 from optuna.trial import FrozenTrial, Trial, TrialState, create_trial
 
-from betabo.attributes import HEARTBEAT, INTERRUPTED, REASON, RETRY_OF, SECONDS, WITHDRAWN, WORKER
+from betabo.optuna.attributes import HEARTBEAT, INTERRUPTED, REASON, RETRY_OF, SECONDS, WITHDRAWN, WORKER
+from betabo.optuna.trials import COUNTED
+from betabo.optuna.workers import this_worker
 from betabo.studies import recovery
 from betabo.studies.database_errors import with_patience
 from betabo.studies.errors import EvaluationFailedError, ObjectiveError, StudyError
 from betabo.studies.events import Event, Kind
 from betabo.studies.ledger import Ledger
 from betabo.studies.plan import Plan, open_study
-from betabo.studies.process import this_worker
 from betabo.studies.recovery import Recovery, close_trial
 from betabo.studies.storage import open_storage
 from betabo.studies.values import as_values
@@ -272,7 +273,7 @@ class _Worker:
         recent = [
             trial
             for trial in ledger.trials
-            if trial.number not in self._finished_before and ledger.state(trial) in ("complete", "pruned", "failed")
+            if trial.number not in self._finished_before and ledger.state(trial) in COUNTED
         ]
         recent.sort(key=lambda trial: trial.datetime_complete or datetime.min)
         last = recent[-self._plan.config.max_failures :]

@@ -19,7 +19,7 @@ from torch.quasirandom import SobolEngine
 from betabo.lab.bench.optimizers import make_adapter
 from betabo.lab.bench.versions import versions
 from betabo.lab.problems import BoundedProblem, problem_by_name
-from betabo.optimizer.history import boundary_distance
+from betabo.space.boundary import boundary_distance
 
 Report = Callable[[int, float], None]
 """Called after each evaluation with their number and the best value so far."""

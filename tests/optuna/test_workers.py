@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 
-from betabo.studies.process import is_alive, this_worker
+from betabo.optuna.workers import is_alive, this_worker
 
 CODE = (
-    "import json; from betabo.studies.process import this_worker; print(json.dumps(this_worker()), flush=True); input()"
+    "import json; from betabo.optuna.workers import this_worker; print(json.dumps(this_worker()), flush=True); input()"
 )
 
 

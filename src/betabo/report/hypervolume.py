@@ -1,4 +1,4 @@
-"""Fronts of several objectives and the volume that they dominate."""
+"""The volume that the trials of several objectives dominate."""
 
 from __future__ import annotations
 
@@ -11,24 +11,6 @@ Losses = npt.NDArray[np.float64]
 
 MOST_OBJECTIVES = 4
 """Hypervolumes of more objectives take too long to follow over a study."""
-
-
-def pareto_front(losses: Sequence[Sequence[float]] | Losses) -> list[int]:
-    """The rows that no other row dominates; equal rows do not dominate one another.
-
-    Args:
-        losses: A row for each point, `n x m`, all to be minimized.
-
-    Returns:
-        Indices of the rows, ascending.
-    """
-    rows = np.asarray(losses, dtype=np.float64)
-    front: list[int] = []
-    for index, row in enumerate(rows):
-        dominates = (rows <= row).all(axis=1) & (rows < row).any(axis=1)
-        if not dominates.any():
-            front.append(index)
-    return front
 
 
 def reference_point(losses: Sequence[Sequence[float]] | Losses) -> Losses:

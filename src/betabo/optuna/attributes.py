@@ -9,7 +9,7 @@ STEP = "betabo:step"
 """Where the parameters come from, and how the model's fit went."""
 
 WORKER = "betabo:worker"
-"""Who runs the trial, see `betabo.studies.process`."""
+"""Who runs the trial, see `betabo.optuna.workers`."""
 
 HEARTBEAT = "betabo:heartbeat"
 """A count that grows while the worker lives."""

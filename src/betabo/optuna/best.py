@@ -1,0 +1,66 @@
+"""The best trials of a study: the best value, or the Pareto front of several objectives."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+import numpy.typing as npt
+
+from betabo.optuna.trials import TrialRecord
+
+if TYPE_CHECKING:
+    from optuna.study import Study
+
+Losses = npt.NDArray[np.float64]
+
+
+def directions_of(study: Study) -> tuple[str, ...]:
+    """`"minimize"` or `"maximize"` for each objective of a study."""
+    return tuple(direction.name.lower() for direction in study.directions)
+
+
+def losses_of(trials: Sequence[TrialRecord], directions: Sequence[str]) -> list[tuple[float, ...]]:
+    """The values of trials, with the sign changed where they are to be maximized, so that less is better."""
+    signs = [-1.0 if direction == "maximize" else 1.0 for direction in directions]
+    return [tuple(sign * value for sign, value in zip(signs, trial.values, strict=True)) for trial in trials]
+
+
+def ranked(trials: Sequence[TrialRecord], directions: Sequence[str]) -> list[TrialRecord]:
+    """The complete trials that violate no constraint, best in the first objective first, the earlier one of equals."""
+    eligible = [trial for trial in trials if trial.is_complete and trial.is_feasible]
+    order = sorted(zip(losses_of(eligible, directions), range(len(eligible)), strict=True))
+    return [eligible[index] for _, index in order]
+
+
+def best_trials(trials: Sequence[TrialRecord], directions: Sequence[str]) -> list[TrialRecord]:
+    """The best trial, or the Pareto front of several objectives, best in the first objective first.
+
+    Only complete trials that violate no constraint are taken; of equally good ones, the best trial is the earliest.
+
+    Returns:
+        One trial, those of the front, or none yet.
+    """
+    candidates = ranked(trials, directions)
+    if len(directions) == 1 or not candidates:
+        return candidates[:1]
+    return [candidates[index] for index in pareto_front(losses_of(candidates, directions))]
+
+
+def pareto_front(losses: Sequence[Sequence[float]] | Losses) -> list[int]:
+    """The rows that no other row dominates; equal rows do not dominate one another.
+
+    Args:
+        losses: A row for each point, `n x m`, all to be minimized.
+
+    Returns:
+        Indices of the rows, ascending.
+    """
+    rows = np.asarray(losses, dtype=np.float64)
+    front: list[int] = []
+    for index in np.lexsort(rows.T[::-1]):  # in this order only an earlier row can dominate
+        there = rows[front]
+        if not ((there <= rows[index]).all(axis=1) & (there < rows[index]).any(axis=1)).any():
+            front.append(int(index))
+    return sorted(front)
