@@ -64,6 +64,7 @@ def test_losses_are_values_of_which_less_is_better() -> None:
 def test_front_of_equal_points_is_all_of_them() -> None:
     assert pareto_front([[1.0, 2.0], [1.0, 2.0], [2.0, 2.0], [3.0, 0.0]]) == [0, 1, 3]
     assert pareto_front(np.empty((0, 2))) == []
+    assert pareto_front([]) == []
 
 
 @pytest.mark.parametrize("objectives", [1, 2, 3, 4])

@@ -59,8 +59,9 @@ def pareto_front(losses: Sequence[Sequence[float]] | Losses) -> list[int]:
     """
     rows = np.asarray(losses, dtype=np.float64)
     front: list[int] = []
-    for index in np.lexsort(rows.T[::-1]):  # in this order only an earlier row can dominate
+    order = sorted(range(len(rows)), key=rows.tolist().__getitem__)
+    for index in order:  # in which only an earlier row can dominate
         there = rows[front]
         if not ((there <= rows[index]).all(axis=1) & (there < rows[index]).any(axis=1)).any():
-            front.append(int(index))
+            front.append(index)
     return sorted(front)
