@@ -16,6 +16,8 @@ KERNEL_NAMES = {
     "matern-warped": "Matérn, warped",
     "beta-paper": "Beta",
     "beta": "Beta, learned weight",
+    "beta-correlation": "Beta, weight 0",
+    "beta-additive": "Beta-Matérn and main effects",
     "beta-matern": "Beta-Matérn, log EI",
     "matern-control": "Matérn, log EI",
     "default": "betabo's default",

@@ -70,6 +70,11 @@ _ENTRIES: tuple[Reproduction, ...] = (
         _OURS,
     ),
     Computation(
+        "selection-profile",
+        "Figures 3 and 5 explained: where each kernel would go by itself, d = 2 to 50",
+        (45, 480),
+    ),
+    Computation(
         "compression",
         "Tables 4 and 5, Figures 6 to 9: transformers compressed by search, drawn from stored searches",
         (60, 60),
