@@ -7,6 +7,7 @@ import threading
 from collections.abc import Callable
 from contextlib import AbstractContextManager, redirect_stderr
 
+from optuna.study import Study
 from typer.testing import Result
 
 from betabo.studies import Event, Plan, StudyError, Workspace, run_worker
@@ -42,7 +43,7 @@ def _silence(_: Workspace) -> AbstractContextManager[object]:
 class ThreadRunner:
     """A `Runner` whose one worker is a thread of this process, where torch is loaded already."""
 
-    def __init__(self, plan: Plan, workers: int = 1) -> None:
+    def __init__(self, plan: Plan, workers: int = 1, study: Study | None = None) -> None:
         self.error = ""
         self._plan, self._stop, self._events = plan, threading.Event(), []
         self._thread = threading.Thread(target=self._work)

@@ -103,7 +103,7 @@ def test_a_search_without_a_value_has_no_best_trial(settings: CompressionSetting
 
 
 def test_a_study_of_something_else_is_not_resumed(settings: CompressionSettings, tmp_path: Path) -> None:
-    plan = Plan("other", Space({"x": Float(0, 1)}), FunctionObjective("file.py:f"), trials=1)
+    plan = Plan("other", Space({"x": Float(0, 1)}), FunctionObjective("math:sqrt"), trials=1)
     open_study(plan)
     with pytest.raises(StudyError, match="the study 'other' is no compression"):
         CompressionSession.resume("other", "out")

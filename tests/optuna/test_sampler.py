@@ -19,11 +19,12 @@ from optuna.samplers import PartialFixedSampler
 from optuna.study import Study
 from optuna.trial import Trial, TrialState, create_trial
 
-from betabo import Categorical, Float, Int, Space
+from betabo import Categorical, Config, Float, Int, Space
 from betabo.kernels import BetaMaternKernel
 from betabo.kernels.catalogue import KERNELS
 from betabo.optuna import BetaSampler, fit_study
 from betabo.optuna.attributes import INTERRUPTED, PROPOSAL, STEP, WITHDRAWN
+from betabo.optuna.space import from_distributions
 from betabo.optuna.study_data import StudyData
 
 BOX: dict[str, BaseDistribution] = {"x": FloatDistribution(-5, 5), "y": FloatDistribution(0, 3)}
@@ -372,6 +373,66 @@ class TestSeveralObjectives:
         study.add_trial(create_trial(params={"x": 0.0, "y": 0.0}, distributions=BOX, values=[0, 0]))
         with pytest.raises(ValueError, match="'ucb' in a study with 2 objectives, expected None"):
             study.ask(BOX)
+
+
+class TestSettings:
+    def test_are_given_one_by_one_or_as_a_configuration(self) -> None:
+        config = Config(kernel="rbf", acquisition="ucb", starting_points=3)
+        one = BetaSampler(config=config)
+        assert one.config == config
+        assert BetaSampler(kernel="rbf", acquisition="ucb", starting_points=3).config == config
+        assert BetaSampler(acquisition=None).config == BetaSampler().config == Config()
+
+    def test_are_refused_beside_a_configuration(self) -> None:
+        with pytest.raises(ValueError, match="config is given together with kernel; put everything into one"):
+            BetaSampler(config=Config(), kernel="rbf")
+
+    def test_that_do_not_exist_are_named(self) -> None:
+        with pytest.raises(TypeError, match="unknown setting kernal, expected some of kernel, acquisition"):
+            BetaSampler(kernal="rbf")
+
+    def test_of_a_configuration_go_the_same_way(self) -> None:
+        found = []
+        for one in (sampler(search_space=BOX), BetaSampler(config=sampler().config, search_space=BOX, seed=0)):
+            study = optuna.create_study(sampler=one)
+            study.optimize(bowl, n_trials=7)
+            found.append(points(study))
+        assert found[0] == found[1]
+
+    def test_of_a_configuration_with_an_acquisition_are_refused_for_several_objectives(self) -> None:
+        for config, message in ((Config(acquisition="ucb"), "'ucb' in a study with 2 objectives"), (Config(), None)):
+            one = BetaSampler(config=config, search_space=BOX, seed=0)
+            study = optuna.create_study(directions=["minimize"] * 2, sampler=one)
+            if message is None:
+                assert study.ask(BOX).params.keys() == BOX.keys()
+            else:
+                with pytest.raises(ValueError, match=message):
+                    study.ask(BOX)
+
+
+class TestSpace:
+    def test_is_translated_once(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        made: list[Any] = []
+
+        def counted(distributions: Any) -> Space:
+            made.append(distributions)
+            return from_distributions(distributions)
+
+        monkeypatch.setattr("betabo.optuna.sampler.from_distributions", counted)
+        monkeypatch.setattr("betabo.optuna.study_data.from_distributions", counted)
+        space = Space({"x": Float(-5, 5), "y": Float(0, 3)})
+        study = optuna.create_study(sampler=sampler(search_space=space))
+        study.optimize(bowl, n_trials=7)
+        assert len(made) == 1
+
+    def test_follows_the_study_where_it_is_not_known(self) -> None:
+        one = sampler()
+        study = optuna.create_study(sampler=one)
+        study.optimize(bowl, n_trials=7)
+        assert one.last_model is not None
+        assert one.last_model.space == Space({"x": Float(-5, 5), "y": Float(0, 3)})
+        study.optimize(lambda trial: trial.suggest_float("y", 0, 3), n_trials=2)
+        assert one.last_model.space == Space({"y": Float(0, 3)})
 
 
 class TestModel:

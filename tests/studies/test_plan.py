@@ -91,7 +91,7 @@ def test_the_order_of_parameters_may_change(make_plan: MakePlan) -> None:
 
 
 def test_the_space_of_a_study_without_trials_may_change(make_plan: MakePlan) -> None:
-    open_study(make_plan(objective=FunctionObjective("missing.py:f")))
+    open_study(make_plan(objective=FunctionObjective("train.py:f")))
     plan = make_plan(space=parse_parameters(["x=0..1", "y=2..3"]))
     open_study(plan)
     assert study_space(load_study("test", plan.storage)) == plan.space
@@ -131,3 +131,9 @@ def test_no_address_is_stored_anywhere(make_plan: MakePlan) -> None:
         dump = "\n".join(connection.iterdump())
     connection.close()
     assert "sqlite:///" not in dump
+
+
+def test_a_study_is_not_created_for_an_objective_that_is_not_there(make_plan: MakePlan) -> None:
+    with pytest.raises(StudyError, match=r"there is no file missing\.py"):
+        open_study(make_plan(objective=FunctionObjective("missing.py:f")))
+    assert not Path("betabo.db").exists()

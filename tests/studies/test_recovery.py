@@ -55,22 +55,22 @@ def test_a_dead_worker_here_is_noticed_at_once(plan: Plan) -> None:
     study = open_study(plan)
     start_trial(study, DEAD)
     start_trial(study, this_worker())
-    assert Recovery(study, open_storage(plan.storage)).recover() == [(0, "its worker died")]
+    assert Recovery(study).recover() == [(0, "its worker died")]
     assert [state_of(trial) for trial in study.trials] == ["interrupted", "running"]
-    assert Recovery(study, open_storage(plan.storage)).recover() == []
+    assert Recovery(study).recover() == []
 
 
 def test_a_trial_without_parameters_is_withdrawn(plan: Plan) -> None:
     study = open_study(plan)
     start_trial(study, DEAD, complete=False)
-    assert Recovery(study, open_storage(plan.storage)).recover() == [(0, "its worker died before it began")]
+    assert Recovery(study).recover() == [(0, "its worker died before it began")]
     assert [state_of(trial) for trial in study.trials] == ["withdrawn"]
 
 
 def test_a_trial_of_another_program_is_left_alone(plan: Plan) -> None:
     study = open_study(plan)
     start_trial(study, None)
-    assert Recovery(study, open_storage(plan.storage)).recover() == []
+    assert Recovery(study).recover() == []
     assert study.trials[0].state == TrialState.RUNNING
 
 
@@ -79,13 +79,13 @@ def test_a_worker_that_forgot_its_trial_gives_it_back(plan: Plan) -> None:
     me = {**this_worker(), "token": "mine"}
     start_trial(study, me)
     start_trial(study, {**this_worker(), "token": "another thread"})
-    assert Recovery(study, open_storage(plan.storage), me).recover() == [(0, "its worker died")]
+    assert Recovery(study, me).recover() == [(0, "its worker died")]
 
 
 def test_a_silent_worker_elsewhere_is_dead_after_the_grace_period(plan: Plan, clock: Callable[[float], None]) -> None:
     study = open_study(plan)
     start_trial(study, ELSEWHERE)
-    watcher = Recovery(study, open_storage(plan.storage))
+    watcher = Recovery(study)
     assert watcher.recover() == []
     clock(GRACE_PERIOD - 1)
     assert watcher.recover() == []
@@ -98,7 +98,7 @@ def test_a_silent_worker_elsewhere_is_dead_after_the_grace_period(plan: Plan, cl
 def test_a_heartbeat_clears_the_suspicion(plan: Plan, clock: Callable[[float], None]) -> None:
     study, storage = open_study(plan), open_storage(plan.storage)
     start_trial(study, ELSEWHERE)
-    watcher = Recovery(study, storage)
+    watcher = Recovery(study)
     trial_id = storage.get_trial_id_from_study_id_trial_number(storage.get_study_id_from_name("test"), 0)
     for beat in range(1, 4):
         assert watcher.recover() == []

@@ -7,12 +7,14 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
-from betabo import Config
+from betabo import Config, Space
 from betabo.studies import (
     CommandObjective,
     Event,
@@ -21,6 +23,7 @@ from betabo.studies import (
     Runner,
     StudyError,
     load_study,
+    open_study,
     parse_parameters,
     run_study,
     trial_rows,
@@ -77,6 +80,32 @@ def test_what_can_be_seen_is_refused_before_anything_is_stored(make_plan: MakePl
     with pytest.raises(StudyError, match="never uses the parameter y"):
         run_study(make_plan(objective=CommandObjective("echo {x}")))
     assert not Path("betabo.db").exists()
+
+
+@dataclass(frozen=True)
+class Checked(CommandObjective):
+    """Counts how often it is checked."""
+
+    def check(self, space: Space) -> None:
+        checks.append(self.template)
+        super().check(space)
+
+
+checks: list[str] = []
+
+
+def test_a_study_is_opened_once_and_its_objective_checked_once(
+    make_plan: MakePlan, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    plan = make_plan(objective=Checked("echo {x}{y}"))
+    monkeypatch.setattr("betabo.studies.runner._Process", lambda *_: SimpleNamespace(alive=False))
+    checks.clear()
+    opened = open_study(plan)
+    runner = Runner(plan, study=opened)
+    monkeypatch.setattr("betabo.studies.runner.open_study", None)
+    runner.start()
+    assert runner.study is opened
+    assert len(checks) == 1
 
 
 @pytest.mark.slow

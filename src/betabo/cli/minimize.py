@@ -170,7 +170,6 @@ def minimize(
             logs=logs,
         )
         _at_least_one("--workers", workers)
-        plan.objective.check(plan.space)
         opened = open_study(plan, on_warning=warn)
     run = StudyRun(plan, opened, workers, ProgressStyle.choose(quiet=quiet, plain=plain))
     outcome = run.to_the_end()

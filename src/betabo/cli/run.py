@@ -76,7 +76,7 @@ class StudyRun:
     """
 
     def __init__(self, plan: Plan, study: optuna.Study, workers: int, style: ProgressStyle) -> None:
-        self._plan, self._workers, self._style = plan, workers, style
+        self._plan, self._study, self._workers, self._style = plan, study, workers, style
         self._reader = TrialReader(study)
         self._trials: Sequence[TrialRecord] = self._reader.read()
         self._before = self._finished()
@@ -90,7 +90,7 @@ class StudyRun:
         self._announce()
         if self._before >= self._plan.trials:
             return RunOutcome(complete=True, interrupted=False, error="")
-        runner = Runner(self._plan, workers=self._workers)
+        runner = Runner(self._plan, self._workers, self._study)
         with self._interruptible(), self._live():
             runner.start()
             try:

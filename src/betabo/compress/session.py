@@ -145,7 +145,6 @@ class CompressionSession:
     @cached_property
     def study(self) -> Study:
         """The study, opened; a new one that begins with uniform levels has them in its queue."""
-        self.plan.objective.check(self.plan.space)
         study = open_study(self.plan, on_warning=self._on_warning)
         if self.settings.start == "uniform" and not study.get_trials(deepcopy=False):
             names = self.plan.space.names
@@ -166,8 +165,7 @@ class CompressionSession:
         Raises:
             StudyError: The search cannot go on; everything until then is stored.
         """
-        _ = self.study
-        run_study(self.plan, workers, on_event)
+        run_study(self.plan, workers, on_event, self.study)
         return self.best()
 
     def trials(self) -> list[CompressionTrial]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, fields
 from typing import Any, TypeAlias
 
@@ -23,11 +23,11 @@ class Config:
     """Configuration of a search.
 
     Attributes:
-        kernel: A name from `betabo.kernels.catalogue.KERNELS`, a GPyTorch kernel, or a factory of the dimension.
+        kernel: A name from `betabo.kernels.catalogue.KERNELS`, a GPyTorch kernel, or a factory of the number of dims.
         acquisition: A name from `betabo.acquisition.catalogue.ACQUISITIONS`, or a factory of an `AcquisitionContext`.
         beta: Exploration weight of `"ucb"`, a number or a schedule.
         noise: `"unknown"`, `"none"`, or the variance of the objective's noise in its own units squared.
-        starting_points: Evaluations before the model is asked; None is twice the dimension, between 5 and 60.
+        starting_points: Evaluations before the model is asked; None is twice the number of dims, between 5 and 60.
         power_transform: Whether skewed values are made symmetric before they are modelled.
         max_failures: Failed evaluations in a row after which the search stops.
         duplicate_tolerance: Points closer than this in every unit-cube coordinate count as the same.
@@ -55,6 +55,22 @@ class Config:
             raise ValueError(f"max_failures is {self.max_failures}, expected at least 1.")
         if not _is_size(self.duplicate_tolerance):
             raise ValueError(f"duplicate_tolerance is {self.duplicate_tolerance!r}, expected a number >= 0.")
+
+    @classmethod
+    def of(cls, config: Config | None, settings: Mapping[str, Any]) -> Config:
+        """A configuration that is given as a whole, or else the one of single settings.
+
+        Raises:
+            ValueError: Both are given.
+            TypeError: There is no such setting.
+        """
+        if config is not None and settings:
+            raise ValueError(f"config is given together with {', '.join(settings)}; put everything into one of them.")
+        known = [setting.name for setting in fields(cls)]
+        unknown = sorted(set(settings) - set(known))
+        if unknown:
+            raise TypeError(f"unknown setting {', '.join(unknown)}, expected some of {', '.join(known)}.")
+        return cls(**settings) if config is None else config
 
     def design_size(self, dims: int) -> int:
         """Number of starting points in `dims` dimensions."""

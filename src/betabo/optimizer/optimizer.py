@@ -6,7 +6,7 @@ import json
 import math
 import os
 from collections.abc import Iterable
-from dataclasses import asdict, fields
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any, cast, overload
 
@@ -60,14 +60,8 @@ class Optimizer:
         config: Config | None = None,
         **settings: Any,
     ) -> None:
-        if config is not None and settings:
-            raise ValueError(f"config is given together with {', '.join(settings)}; put everything into one of them.")
-        unknown = set(settings) - {setting.name for setting in fields(Config)}
-        if unknown:
-            known = ", ".join(setting.name for setting in fields(Config))
-            raise TypeError(f"unknown setting {', '.join(sorted(unknown))}, expected some of {known}.")
         self.space = as_space(space)
-        self.config = Config(**settings) if config is None else config
+        self.config = Config.of(config, settings)
         if seed is not None and seed < 0:
             raise ValueError(f"seed is {seed}, expected a number >= 0.")
         self.seed = int(np.random.SeedSequence().generate_state(1)[0]) if seed is None else int(seed)

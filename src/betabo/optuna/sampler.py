@@ -20,7 +20,7 @@ from betabo.optimizer.core import Proposal, mix_seeds, propose
 from betabo.optimizer.data import Points
 from betabo.optuna.attributes import PROPOSAL, STEP
 from betabo.optuna.model import StudyModel
-from betabo.optuna.space import decode, to_distributions
+from betabo.optuna.space import decode, from_distributions, to_distributions
 from betabo.optuna.study_data import StudyData
 from betabo.space import Space
 from betabo.surrogate import FitState
@@ -43,15 +43,14 @@ class BetaSampler(BaseSampler):
     before they are evaluated, and no two workers evaluate the same point.
 
     Args:
-        kernel: A name from `betabo.kernels.catalogue.KERNELS`, a GPyTorch kernel, or a factory of the dimension.
-        acquisition: A name from `betabo.acquisition.catalogue.ACQUISITIONS`, or a factory; None is the default of
-            `minimize`. Several objectives have one of their own.
+        config: The configuration as a whole, in place of `settings`.
         search_space: The parameters, as a `Space` or as Optuna's distributions, where they are known beforehand: the
             starting points then fill the space evenly from the first trial on.
         seed: Seed; None draws one. With one worker, the same seed gives the same trials.
         independent_sampler: Sampler of the parameters that the model does not propose; random by default.
-        settings: Further settings of `Config`: `beta`, `noise`, `starting_points`, `power_transform`,
-            `duplicate_tolerance`.
+        settings: Settings of `Config`: `kernel`, `acquisition`, `beta`, `noise`, `starting_points`,
+            `power_transform`, `duplicate_tolerance`. An `acquisition` of None is the default, which gives way to the
+            expected hypervolume improvement where there are several objectives; another one is refused there.
 
     Attributes:
         last_model: The model of the last step, None before the first that had one.
@@ -64,19 +63,21 @@ class BetaSampler(BaseSampler):
     def __init__(
         self,
         *,
-        kernel: Any = Config.kernel,
-        acquisition: Any = None,
+        config: Config | None = None,
         search_space: Space | Mapping[str, BaseDistribution] | None = None,
         seed: int | None = None,
         independent_sampler: BaseSampler | None = None,
         **settings: Any,
     ) -> None:
-        self._acquisition_named = acquisition is not None
-        self.config = Config(kernel=kernel, acquisition=acquisition or Config.acquisition, **settings)
+        if settings.get("acquisition", ...) is None:
+            del settings["acquisition"]
+        self.config = Config.of(config, settings)
+        self._acquisition_named = "acquisition" in settings or self.config.acquisition != Config.acquisition
         self._seed = _random_seed() if seed is None else int(seed)
         self._independent = RandomSampler(seed=seed) if independent_sampler is None else independent_sampler
         known = to_distributions(search_space) if isinstance(search_space, Space) else search_space
-        self._known = None if known is None else {name: d for name, d in known.items() if not d.single()}
+        self._known = None if known is None else _free(known)
+        self._translated: tuple[dict[str, BaseDistribution], Space] | None = None
         self._intersection = IntersectionSearchSpace()
         self.last_model: StudyModel | None = None
 
@@ -97,9 +98,7 @@ class BetaSampler(BaseSampler):
         trial: FrozenTrial,  # noqa: ARG002
     ) -> dict[str, BaseDistribution]:
         """The parameters that the model proposes."""
-        if self._known is not None:
-            return dict(self._known)
-        return {name: d for name, d in self._intersection.calculate(study).items() if not d.single()}
+        return _free(self._intersection.calculate(study)) if self._known is None else dict(self._known)
 
     def sample_relative(
         self, study: Study, trial: FrozenTrial, search_space: dict[str, BaseDistribution]
@@ -140,25 +139,38 @@ class BetaSampler(BaseSampler):
     ) -> tuple[dict[str, Any], Points, StudyData]:
         """Parameters, the same in the unit cube, and what they were proposed from."""
         trials = study.get_trials(deepcopy=False)
-        known = StudyData.of(trials, search_space, study.directions, asking=trial.number)
-        signature = [_name(self.config.kernel), known.space.coordinates]
+        space = self._space(search_space)
+        known = StudyData.of(trials, search_space, study.directions, asking=trial.number, space=space)
+        signature = [_name(self.config.kernel), space.coordinates]
         proposal = propose(
             known.data,
             self.config,
             seed=self._seed,
             states=_last_states(trials, signature),
-            snap=known.space.snap,
-            neighbours=None if known.space.is_continuous else known.space.neighbours,
+            snap=space.snap,
+            neighbours=None if space.is_continuous else space.neighbours,
             index=trial.number,
         )
         if proposal.surrogate is not None:
             self.last_model = StudyModel(known, proposal.surrogate)
-        point = known.space.from_unit(proposal.points[0])
+        point = space.from_unit(proposal.points[0])
         assert isinstance(point, dict)
         parameters = decode(point, search_space)
         _store(study, trial, PROPOSAL, parameters)
         _store(study, trial, STEP, _step(proposal, signature))
         return parameters, proposal.points[0], known
+
+    def _space(self, distributions: dict[str, BaseDistribution]) -> Space:
+        """The space of distributions; that of the last proposal, which had the same ones as a rule, is kept."""
+        translated = self._translated
+        if translated is None or list(translated[0].items()) != list(distributions.items()):
+            translated = self._translated = (distributions, from_distributions(distributions))
+        return translated[1]
+
+
+def _free(distributions: Mapping[str, BaseDistribution]) -> dict[str, BaseDistribution]:
+    """The distributions that leave a choice."""
+    return {name: distribution for name, distribution in distributions.items() if not distribution.single()}
 
 
 def _step(proposal: Proposal, signature: list[Any]) -> dict[str, Any]:
@@ -184,7 +196,7 @@ def _is_under_way(study: Study, trial: FrozenTrial, unit: Points, known: StudyDa
     Every worker writes its proposal before it looks. Of two that propose the same, the later one thus always notices.
     """
     trials = study.get_trials(deepcopy=False, states=(TrialState.RUNNING,))
-    now = StudyData.of(trials, known.distributions, study.directions, asking=trial.number)
+    now = StudyData.of(trials, known.distributions, study.directions, asking=trial.number, space=known.space)
     seen = {tuple(place) for place in known.data.pending.tolist()}  # by place: a worker may change its proposal
     return any(tuple(place.tolist()) not in seen and np.abs(unit - place).max() <= _CLOSE for place in now.data.pending)
 

@@ -41,20 +41,22 @@ class StudyData:
         distributions: Mapping[str, BaseDistribution],
         directions: Sequence[StudyDirection],
         asking: int | None = None,
+        space: Space | None = None,
     ) -> StudyData:
         """Read the trials.
 
         A trial that lacks a parameter, or has a value outside its distribution, is left out. A pruned trial counts with
         its last reported value or the median of the finished ones, whichever is worse; without one, as a failure. A
-        failed trial that Optuna's own `RetryFailedTrialCallback` repeats is left out, as interrupted ones are.
+        failed trial that Optuna's own `RetryHeartbeatStaleTrialCallback` repeats is left out, as interrupted ones are.
 
         Args:
             trials: All trials of the study.
             distributions: The parameters of the model.
             directions: Direction of each objective.
             asking: Number of the trial that asks, which is left out.
+            space: The space of the distributions, where it is known already.
         """
-        space = from_distributions(distributions)
+        space = from_distributions(distributions) if space is None else space
         signs = np.array([-1.0 if d == StudyDirection.MAXIMIZE else 1.0 for d in directions])
         replaced = {number for t in trials for number in t.system_attrs.get("retry_history", ())}
         finished: list[tuple[FrozenTrial, Points]] = []

@@ -9,11 +9,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from optuna.samplers import BaseSampler
 from optuna.storages import RDBStorage
 from optuna.study import Study, StudyDirection, create_study
 
 from betabo.optimizer import Config
+from betabo.optuna.sampler import BetaSampler
 from betabo.space import Space
 from betabo.studies.database_errors import storage_errors
 from betabo.studies.errors import StudyError
@@ -111,8 +111,9 @@ def open_study(plan: Plan, on_warning: Callable[[str], None] | None = None, stor
         The study, with the sampler of the plan.
 
     Raises:
-        StudyError: The study is there with another space or other directions.
+        StudyError: The objective does not pass its check, or the study is there with another space or other directions.
     """
+    plan.objective.check(plan.space)
     on_warning = _logger.warning if on_warning is None else on_warning
     storage = open_storage(plan.storage) if storage is None else storage
     with storage_errors(plan.storage), quiet_optuna():
@@ -120,7 +121,7 @@ def open_study(plan: Plan, on_warning: Callable[[str], None] | None = None, stor
             study_name=plan.study,
             storage=storage,
             directions=[StudyDirection[direction.upper()] for direction in plan.directions],
-            sampler=make_sampler(plan),
+            sampler=BetaSampler(config=plan.config, search_space=plan.space, seed=plan.seed),
             load_if_exists=True,
         )
         described = _described(plan)
@@ -133,25 +134,6 @@ def open_study(plan: Plan, on_warning: Callable[[str], None] | None = None, stor
                     on_warning(line)
             study.set_user_attr(PLAN, described)
     return study
-
-
-def make_sampler(plan: Plan) -> BaseSampler:
-    """The sampler that proposes the points of a plan."""
-    from betabo.optuna import BetaSampler
-
-    config = plan.config
-    return BetaSampler(
-        kernel=config.kernel,
-        # Several objectives have an acquisition function of their own, and only the default gives way to it.
-        acquisition=None if config.acquisition == Config.acquisition else config.acquisition,
-        beta=config.beta,
-        noise=config.noise,
-        starting_points=config.starting_points,
-        power_transform=config.power_transform,
-        duplicate_tolerance=config.duplicate_tolerance,
-        search_space=plan.space,
-        seed=plan.seed,
-    )
 
 
 def _described(plan: Plan) -> dict[str, Any]:

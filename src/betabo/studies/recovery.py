@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from typing import Any
 
 from optuna.exceptions import UpdateFinishedTrialError
-from optuna.storages import RDBStorage
 from optuna.study import Study
 from optuna.trial import FrozenTrial, TrialState
 
@@ -39,13 +38,11 @@ class Recovery:
 
     Args:
         study: The study.
-        storage: Its storage.
         me: Record of the worker that watches, who runs no trial while it does; None if it is no worker.
     """
 
-    def __init__(self, study: Study, storage: RDBStorage, me: Mapping[str, Any] | None = None) -> None:
-        self._study, self._storage, self._me = study, storage, me
-        self._study_id = storage.get_study_id_from_name(study.study_name)
+    def __init__(self, study: Study, me: Mapping[str, Any] | None = None) -> None:
+        self._study, self._me = study, me
         self._sights: dict[int, _Sight] = {}
 
     def recover(self) -> list[tuple[int, str]]:
@@ -61,7 +58,7 @@ class Recovery:
                 key, explanation = WITHDRAWN, "its worker died before it began"
                 if _has_parameters(trial, self._study):
                     key, explanation = INTERRUPTED, "its worker died"
-                if close_trial(self._storage, self._study_id, trial.number, key, explanation):
+                if close_trial(self._study, trial.number, key, explanation):
                     closed.append((trial.number, explanation))
         return closed
 
@@ -85,9 +82,10 @@ class Recovery:
         return now - sight.suspected > 2 * HEARTBEAT_INTERVAL
 
 
-def close_trial(storage: RDBStorage, study_id: int, number: int, key: str, value: Any) -> bool:
+def close_trial(study: Study, number: int, key: str, value: Any) -> bool:
     """Give a running trial a note and end it; False if it had ended before."""
-    trial_id = storage.get_trial_id_from_study_id_trial_number(study_id, number)
+    storage = study._storage  # Optuna has no public way to leave a note and end a trial without a warning
+    trial_id = storage.get_trial_id_from_study_id_trial_number(study._study_id, number)
     try:
         storage.set_trial_system_attr(trial_id, key, value)
         return storage.set_trial_state_values(trial_id, TrialState.FAIL)

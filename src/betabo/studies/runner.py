@@ -27,7 +27,6 @@ from betabo.studies.events import Event
 from betabo.studies.plan import Plan, open_study
 from betabo.studies.process import kill_group
 from betabo.studies.recovery import Recovery, close_trial
-from betabo.studies.storage import open_storage
 from betabo.studies.workspace import study_folder
 
 _MOST_CRASHES = 3  # times that the same parameters may take their worker down before the trial counts as failed
@@ -44,13 +43,14 @@ class Runner:
     Args:
         plan: What to do.
         workers: Number of processes.
+        study: The study that was opened from the plan, if it is open already.
 
     Attributes:
-        study: The study, once started.
+        study: The study, once it is open.
         error: Why the study cannot go on, empty if it can.
     """
 
-    def __init__(self, plan: Plan, workers: int = 1) -> None:
+    def __init__(self, plan: Plan, workers: int = 1, study: Study | None = None) -> None:
         if not isinstance(workers, int) or workers < 1:
             raise StudyError(f"workers is {workers!r}, expected a whole number of at least 1.")
         self._plan, self._workers = plan, workers
@@ -60,7 +60,7 @@ class Runner:
         self._deaths = 0
         self._crashes: Counter[str] = Counter()
         self._stopping = False
-        self.study: Study | None = None
+        self.study = study
         self.error = ""
 
     def __enter__(self) -> Runner:
@@ -73,16 +73,13 @@ class Runner:
             self.kill()
 
     def start(self) -> None:
-        """Open the study and start the workers.
+        """Open the study, if need be, and start the workers.
 
         Raises:
             StudyError: The objective, the storage or the study does not fit the plan.
         """
-        self._plan.objective.check(self._plan.space)
-        self._storage = open_storage(self._plan.storage)
-        self.study = open_study(
-            self._plan, lambda line: self._events.put(Event("warning", message=line)), self._storage
-        )
+        if self.study is None:
+            self.study = open_study(self._plan, lambda line: self._events.put(Event("warning", message=line)))
         study_folder(self._plan.logs, self._plan.study).mkdir(parents=True, exist_ok=True)
         for number in range(self._workers):
             self._launch(number)
@@ -121,7 +118,7 @@ class Runner:
             process.reported = True
         if self.study is not None:
             with suppress(StudyError), storage_errors(self._plan.storage):  # the next run will find them too
-                for number, why in Recovery(self.study, self._storage).recover():
+                for number, why in Recovery(self.study).recover():
                     self._events.put(Event("interrupted", trial=number, message=why))
 
     def wait(self) -> None:
@@ -180,10 +177,10 @@ class Runner:
         reason = f"its worker died {self._crashes[key]} times ({process.cause()})"
         number = process.trial.trial
         assert number is not None
+        assert self.study is not None
         closed = False
         with suppress(StudyError), storage_errors(self._plan.storage):  # it will be tried once more
-            study_id = self._storage.get_study_id_from_name(self._plan.study)
-            closed = close_trial(self._storage, study_id, number, REASON, reason)
+            closed = close_trial(self.study, number, REASON, reason)
         if closed:
             self._receive(replace(process.trial, kind="finished", state="failed", message=reason))
 
@@ -274,13 +271,16 @@ class _Process:
             self._receive(event)
 
 
-def run_study(plan: Plan, workers: int = 1, on_event: Callable[[Event], None] | None = None) -> Study:
+def run_study(
+    plan: Plan, workers: int = 1, on_event: Callable[[Event], None] | None = None, study: Study | None = None
+) -> Study:
     """Run a study to its end, or resume it.
 
     Args:
         plan: What to do.
         workers: Number of processes.
         on_event: Called with what happens, in this thread.
+        study: The study that was opened from the plan, if it is open already.
 
     Returns:
         The study.
@@ -288,7 +288,7 @@ def run_study(plan: Plan, workers: int = 1, on_event: Callable[[Event], None] | 
     Raises:
         StudyError: The study cannot go on; everything until then is stored.
     """
-    with Runner(plan, workers) as runner:
+    with Runner(plan, workers, study) as runner:
         runner.start()
         running = True
         while running:

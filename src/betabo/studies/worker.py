@@ -77,7 +77,6 @@ def run_worker(
     Raises:
         StudyError: The study cannot go on: the objective is broken, too many trials failed, or the storage is gone.
     """
-    plan.objective.check(plan.space)
     plan.objective.prepare(plan.space)
     storage = open_storage(plan.storage, keep_connections=True)
     try:
@@ -109,7 +108,7 @@ class _Worker:
         self._study = open_study(plan, lambda line: self._emit("warning", message=line), self._storage)
         self._study_id = self._storage.get_study_id_from_name(plan.study)
         self._me = {**this_worker(), "token": secrets.token_hex(4)}  # there may be several in a process
-        self._recovery = Recovery(self._study, self._storage, self._me)
+        self._recovery = Recovery(self._study, self._me)
         self._distributions = _distributions(plan)
         self._finished_before = {t.number for t in self._ledger().trials if t.state.is_finished()}
         self._count = 0
@@ -292,7 +291,7 @@ class _Worker:
         self._stop.wait(_PAUSE)
 
     def _close(self, number: int, key: str, value: Any) -> None:
-        self._patiently(lambda: close_trial(self._storage, self._study_id, number, key, value))
+        self._patiently(lambda: close_trial(self._study, number, key, value))
 
     def _ledger(self) -> Ledger:
         return Ledger(self._patiently(lambda: self._study.get_trials(deepcopy=False)))
