@@ -79,7 +79,6 @@ UNTESTED = {
     "lab/bench/ray_tasks.py",
     "lab/bench/storage.py",
     "lab/bench/versions.py",
-    "lab/problems/catalogue.py",
     "lab/problems/designs.py",
     "lab/problems/landing.py",
     "lab/problems/learning.py",

@@ -20,7 +20,7 @@ TINY = {
 
 
 class Missing(RandomSearch):
-    def start(self, bounds, starting_points, seed) -> None:
+    def __init__(self) -> None:
         raise ImportError("no such package: pip install 'betabo[peers]'")
 
 
@@ -99,11 +99,16 @@ def test_failed_runs_are_reported_by_the_exit_code(tmp_path) -> None:
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["--suite", "unreal"], "the suite is 'unreal', expected one of synthetic-6, real, all"),
+        (
+            ["--suite", "unreal"],
+            "the suite is 'unreal', expected one of synthetic-6, real, sbox, bbob, bbob-boxed, all",
+        ),
         (["--optimizers", "rando"], "the optimizer is 'rando'"),
+        (["--suite", "sbox", "--instances", "1-x"], "--instances is '1-x', expected numbers such as 2,5"),
+        (["--suite", "sbox", "--dims", "5-2"], "--dims is '5-2', expected a range that goes up"),
         (["--report"], "holds no runs"),
     ],
-    ids=["suite", "optimizer", "report"],
+    ids=["suite", "optimizer", "instances", "dims", "report"],
 )
 def test_mistakes_are_one_line(tmp_path, arguments, message) -> None:
     outcome = peers(tmp_path / "runs", *arguments)

@@ -75,13 +75,25 @@ def run(
 def peers(
     out: Annotated[Path, typer.Option(metavar="DIR", help="Where the runs are kept; the report goes to DIR/report.")],
     suite: Annotated[
-        str, typer.Option(metavar="NAME", help="synthetic-20, synthetic-6, real, or all of them.")
+        str,
+        typer.Option(metavar="NAME", help="synthetic-20, synthetic-6, real or all of these; sbox, bbob, bbob-boxed."),
     ] = "all",
+    dims: Annotated[str, typer.Option(metavar="D,...", help="Dimensions of sbox, bbob and bbob-boxed.")] = "5",
+    instances: Annotated[
+        str,
+        typer.Option(metavar="A-B", help="Their instances, such as 1-3 or 2,5. Those above 10 are kept for judging."),
+    ] = "1-3",
+    evaluations: Annotated[
+        int, typer.Option(metavar="N", min=1, help="Their evaluations a run, times dimension.")
+    ] = 15,
     optimizers: Annotated[
         str | None,
         typer.Option(metavar="A,B,...", help="Optimizers of the catalogue.", show_default="all of them"),
     ] = None,
     seeds: Annotated[int, typer.Option(metavar="N", min=1, help="Seeds of each optimizer on each problem.")] = 5,
+    common_start: Annotated[
+        bool, typer.Option("--common-start", help="Give all optimizers the same starting points, not their own.")
+    ] = False,
     workers: Annotated[int, typer.Option(metavar="N", min=1, help="Runs at a time.")] = 1,
     report: Annotated[bool, typer.Option("--report", help="Report on the runs that are done, and start none.")] = False,
 ) -> None:
@@ -89,17 +101,18 @@ def peers(
 
     A campaign for each suite, in folders of its name: what is done is kept, and started again it goes on.
 
-    Example: betabo bench peers --out out/peers --workers 2 --optimizers betabo,random
+    Example: betabo bench peers --out out/sbox --suite sbox --dims 5 --instances 1-3 --optimizers betabo,cobyqa
     """
     from betabo.cli.errors import warn
-    from betabo.lab.bench.peers import plan_peers, record_not_run
+    from betabo.lab.bench.peers import plan_peers, record_not_run, suites_named
     from betabo.lab.bench.peers_report import write_report
     from betabo.lab.bench.runner import run_campaign
 
     failed = False
     if not report:
         names = None if optimizers is None else [name.strip() for name in optimizers.split(",") if name.strip()]
-        plan = plan_peers(suite, names, seeds)
+        suites = suites_named(suite, numbers("--dims", dims), numbers("--instances", instances), evaluations)
+        plan = plan_peers(suites, names, seeds, common_start)
         record_not_run(plan, out)
         for name, reason in plan.not_run.items():
             warn(f"not run: {name}: {reason}")
@@ -191,6 +204,24 @@ def show_catalogues() -> None:
             listing.add_row(entry.name, entry.description)
         print_table(screen, listing)
         screen.print()
+
+
+def numbers(option: str, text: str) -> list[int]:
+    """The numbers of a list such as `1-3,7`.
+
+    Raises:
+        ValueError: The text is no such list.
+    """
+    found: list[int] = []
+    for part in text.split(","):
+        first, _, last = part.partition("-")
+        try:
+            found += range(int(first), int(last or first) + 1)
+        except ValueError as error:
+            raise ValueError(f"{option} is {text!r}, expected numbers such as 2,5 or a range such as 1-3.") from error
+    if not found:
+        raise ValueError(f"{option} is {text!r}, expected a range that goes up, such as 1-3.")
+    return list(dict.fromkeys(found))
 
 
 def _display() -> Display:

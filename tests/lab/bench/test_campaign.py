@@ -82,7 +82,7 @@ def test_the_example_is_a_campaign() -> None:
         ("seeds = 2", "seeds = [-1]", "seeds has -1"),
         ("seeds = 2", "seeds = true", "expected a list of integers"),
         ('name = "good"', 'executor = "slurm"', "executor is 'slurm', expected 'processes' or 'ray'"),
-        ('name = "good"', "starting_points = 0", "starting_points is 0"),
+        ('name = "good"', "starting_points = -1", "starting_points is -1"),
         ('name = "good"', 'imports = ["no_such_module"]', "no_such_module.*cannot be imported"),
         ('"ackley-3-face"', '"ackley-3-corner"', "ackley-3-corner"),
         ('"ackley-3-face"', "3", "problems is .3., expected a list of strings"),

@@ -12,7 +12,7 @@ from scipy import stats
 
 from betabo.lab.bench import OPTIMIZERS, OptimizerEntry, run_campaign
 from betabo.lab.bench.optimizers.random_search import RandomSearch
-from betabo.lab.bench.peers import SUITES, Suite, plan_peers, read_not_run, record_not_run
+from betabo.lab.bench.peers import SUITES, Suite, bbob_suite, plan_peers, read_not_run, record_not_run, suites_named
 from betabo.lab.bench.peers_report import Goal, check_goals, step_seconds, write_report
 from betabo.lab.bench.peers_runs import FLOOR, read_peer_runs
 from betabo.lab.bench.statistics import compare, relative_to_best_peer, relative_to_each_peer
@@ -237,8 +237,16 @@ def test_suites_are_the_placed_functions_and_real_problems() -> None:
     assert sum("noise" in name for name in real.problems) == 2
 
 
+def test_a_suite_of_bbob_has_all_functions_in_each_dimension() -> None:
+    two, five = suites_named("sbox", dims=[2, 5], instances=[1, 4], evaluations=10)
+    assert (two.name, two.budget, five.name, five.budget) == ("sbox-2", 20, "sbox-5", 50)
+    assert five.problems[:3] == ("sbox-f1-d5-i1", "sbox-f1-d5-i4", "sbox-f2-d5-i1")
+    assert len(set(five.problems)) == 48
+    assert bbob_suite("bbob-boxed", 20).starting_points == 40
+
+
 class Missing(RandomSearch):
-    def start(self, bounds, starting_points, seed) -> None:
+    def __init__(self) -> None:
         raise ImportError("this optimizer needs nothing: pip install 'betabo[peers]'")
 
 
@@ -260,7 +268,7 @@ def made(tmp_path_factory) -> Path:
     made = tmp_path_factory.mktemp("peers")
     with pytest.MonkeyPatch.context() as patch:
         make_tiny(patch)
-        plan = plan_peers("all", ["betabo", "random", "corners", "absent"], seeds=2)
+        plan = plan_peers(suites_named("all"), ["betabo", "random", "corners", "absent"], seeds=2, common_start=True)
         record_not_run(plan, made)
         for name, campaign in plan.campaigns.items():
             assert not run_campaign(campaign, made / name, executor=Here()).failed
@@ -275,13 +283,13 @@ def folder(tiny, made, tmp_path) -> Path:
 
 @pytest.mark.usefixtures("tiny")
 def test_a_plan_has_a_campaign_a_suite_and_no_settings() -> None:
-    plan = plan_peers("all", ["random", "betabo"], seeds=3)
+    plan = plan_peers(suites_named("all"), ["random", "betabo"], seeds=3, common_start=True)
     assert list(plan.campaigns) == ["synthetic-6", "real"]
     campaign = plan.campaigns["synthetic-6"]
     assert (campaign.budget, campaign.starting_points, campaign.seeds) == (8, 5, (0, 1, 2))
     assert {choice.use: choice.settings for choice in campaign.optimizers.values()} == {"random": {}, "betabo": {}}
     assert plan.not_run == {}
-    assert list(plan_peers("real", ["random"], seeds=1).campaigns) == ["real"]
+    assert list(plan_peers(suites_named("real"), ["random"], seeds=1).campaigns) == ["real"]
 
 
 @pytest.mark.usefixtures("tiny")
@@ -291,20 +299,22 @@ def test_an_optimizer_that_plans_ahead_is_told_the_evaluations_after_the_startin
             self.budget = budget
 
     monkeypatch.setitem(OPTIMIZERS, "planning", OptimizerEntry("planning", "Plans.", Planning, ("budget",)))
-    plan = plan_peers("all", ["planning"], seeds=1)
+    plan = plan_peers(suites_named("all"), ["planning"], seeds=1, common_start=True)
     settings = {name: campaign.optimizers["planning"].settings for name, campaign in plan.campaigns.items()}
     assert settings == {"synthetic-6": {"budget": 8 - 5}, "real": {"budget": 9 - 6}}
+    own = plan_peers(suites_named("real"), ["planning"], seeds=1).campaigns["real"]
+    assert (own.optimizers["planning"].settings, own.starting_points) == ({"budget": 9}, 0)
 
 
 @pytest.mark.usefixtures("tiny")
 def test_what_is_not_installed_is_listed_and_not_hidden(tmp_path, monkeypatch) -> None:
-    plan = plan_peers("real", ["random", "absent"], seeds=1)
+    plan = plan_peers(suites_named("real"), ["random", "absent"], seeds=1)
     assert plan.not_run == {"absent": "this optimizer needs nothing: pip install 'betabo[peers]'"}
     assert list(plan.campaigns["real"].optimizers) == ["random"]
     record_not_run(plan, tmp_path)
     assert read_not_run(tmp_path) == plan.not_run
     monkeypatch.setitem(OPTIMIZERS, "absent", OptimizerEntry("absent", "Installed now.", RandomSearch))
-    record_not_run(plan_peers("real", ["absent"], seeds=1), tmp_path)
+    record_not_run(plan_peers(suites_named("real"), ["absent"], seeds=1), tmp_path)
     assert read_not_run(tmp_path) == {}
 
 
@@ -316,23 +326,25 @@ def test_a_problem_without_its_package_is_listed(monkeypatch) -> None:
     monkeypatch.setattr(
         "betabo.lab.bench.peers.problem_by_name", lambda n: fails(n) if "vessel" in n else problem_by_name(n)
     )
-    plan = plan_peers("all", ["random"], seeds=1)
+    plan = plan_peers(suites_named("all"), ["random"], seeds=1)
     assert list(plan.campaigns) == ["synthetic-6"]
     assert list(plan.not_run) == ["pressure_vessel-4-centre"]
     with pytest.raises(ValueError, match="none of the problems can be run: pressure_vessel"):
-        plan_peers("real", ["random"], seeds=1)
+        plan_peers(suites_named("real"), ["random"], seeds=1)
 
 
 @pytest.mark.usefixtures("tiny")
 def test_bad_plans_are_explained() -> None:
-    with pytest.raises(ValueError, match="the suite is 'unreal', expected one of synthetic-6, real, all"):
-        plan_peers("unreal")
+    with pytest.raises(ValueError, match="'unreal', expected one of synthetic-6, real, sbox, bbob, bbob-boxed, all"):
+        suites_named("unreal")
+    with pytest.raises(ValueError, match="evaluations is 0, expected at least 1"):
+        suites_named("sbox", [2], [1], 0)
     with pytest.raises(ValueError, match="the optimizer is 'rando'"):
-        plan_peers("real", ["rando"])
+        plan_peers(suites_named("real"), ["rando"])
     with pytest.raises(ValueError, match="seeds is 0"):
-        plan_peers("real", ["random"], seeds=0)
+        plan_peers(suites_named("real"), ["random"], seeds=0)
     with pytest.raises(ValueError, match="none of the optimizers can be run: absent"):
-        plan_peers("real", ["absent"])
+        plan_peers(suites_named("real"), ["absent"])
 
 
 def test_the_report_has_tables_figures_and_what_is_missing(folder) -> None:

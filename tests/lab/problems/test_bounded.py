@@ -5,19 +5,15 @@ import math
 import numpy as np
 import pytest
 import torch
-from botorch.test_functions.synthetic import Branin, Levy, Michalewicz
+from botorch.test_functions.synthetic import Branin
 from botorch.utils.testing import BaseTestProblemTestCaseMixIn, BotorchTestCase, SyntheticTestFunctionTestCaseMixin
 from scipy.optimize import minimize as local_search
 
-from betabo import minimize
 from betabo.lab.problems import (
     PLACEMENTS,
-    PROBLEMS,
     BoundedProblem,
-    ProblemEntry,
     Repeated,
     problem_by_name,
-    register_problem,
 )
 
 NAMES = ["griewank-4", "ackley-3", "levy-5", "branin-2", "branin-7", "hartmann-6", "hartmann-14"]
@@ -116,66 +112,6 @@ def test_nothing_lies_below_the_optimal_value(name) -> None:
     assert best.fun - problem.optimal_value > -1e-12
 
 
-def test_unit_cube_and_own_units_agree() -> None:
-    problem = BoundedProblem("branin", 5, "vertex")
-    corners = torch.tensor([[0.0] * 5, [1.0] * 5], dtype=torch.float64)
-    assert torch.equal(problem.from_unit(corners), problem.bounds)
-    u = torch.rand(7, 5, dtype=torch.float64)
-    torch.testing.assert_close(problem.to_unit(problem.from_unit(u)), u)
-    torch.testing.assert_close(problem.evaluate_unit(u), problem(problem.from_unit(u)))
-    with pytest.raises(ValueError, match="unit cube"):
-        problem.evaluate_unit(u + 1)
-
-
-def test_noise_is_seeded_and_has_its_deviation() -> None:
-    problem = BoundedProblem("levy", 2, "face", noise_std=2.0)
-    x = problem.optimizers[0].numpy()
-    values = [[f(x) for _ in range(500)] for f in (problem.objective(seed=1), problem.objective(seed=1))]
-    assert values[0] == values[1]
-    assert values[0] != [problem.objective(seed=2)(x) for _ in range(500)]
-    assert np.std(values[0]) == pytest.approx(2.0, rel=0.1)
-    assert problem(problem.optimizers[0], noise=False).item() == pytest.approx(0)
-
-
-@pytest.mark.parametrize(
-    "problem",
-    [
-        BoundedProblem("levy", 20, "vertex"),
-        BoundedProblem("branin", 3, "face", epsilon=0.1),
-        BoundedProblem("ackley", 2, noise_std=1e-5),
-        BoundedProblem("hartmann", 6, "vertex", epsilon=0.01, noise_std=0.5),
-    ],
-    ids=lambda problem: problem.name,
-)
-def test_names_lead_back_to_the_problem(problem) -> None:
-    again = problem_by_name(problem.name)
-    assert again.name == problem.name
-    assert torch.equal(again.bounds, problem.bounds)
-    assert again.noise_std == problem.noise_std
-
-
-def test_names_are_short_for_the_usual_settings() -> None:
-    assert BoundedProblem("levy", 20, "vertex").name == "levy-20-vertex"
-
-
-@pytest.mark.parametrize(
-    ("name", "message"),
-    [
-        ("levy-20", "expected function-dim-placement"),
-        ("levy-20-corner", "expected function-dim-placement"),
-        ("lewy-20-face", "Did you mean 'levy'"),
-        ("hartmann-5-face", "dim is 5, expected at least 6"),
-        ("levy-0-face", "dim is 0, expected at least 1"),
-        ("branin-2-vertex-eps0.2", "expected at most 0.1239"),
-        ("branin-2-vertex-eps1.5", "between 0 and 1"),
-    ],
-)
-def test_bad_names_are_explained(name, message) -> None:
-    with pytest.raises(ValueError, match=message) as caught:
-        problem_by_name(name)
-    assert name in str(caught.value)
-
-
 def test_bad_arguments_are_explained() -> None:
     with pytest.raises(ValueError, match="placement is 'corner', expected one of 'centre'"):
         BoundedProblem("levy", 2, "corner")  # type: ignore[arg-type]
@@ -185,30 +121,3 @@ def test_bad_arguments_are_explained() -> None:
         BoundedProblem("levy", 2).objective()([1, 2, 3])
     with pytest.raises(ValueError, match="within the bounds"):
         BoundedProblem("levy", 2).objective()([1, 200])
-
-
-def test_a_problem_can_be_minimized() -> None:
-    problem = BoundedProblem("branin", 2, "vertex")
-    result = minimize(problem.objective(), bounds=problem.box, budget=20, seed=0, noise="none")
-    assert 0 <= result.fun - problem.optimal_value < 0.1
-
-
-def test_functions_can_be_registered(monkeypatch) -> None:
-    monkeypatch.setattr("betabo.lab.problems.catalogue.PROBLEMS", known := dict(PROBLEMS))
-    monkeypatch.setattr("betabo.lab.problems.bounded.PROBLEMS", known)
-    register_problem(ProblemEntry("my_levy", "Levy again.", lambda dim: Levy(dim)))
-    assert problem_by_name("my_levy-3-vertex").unit_optimizers.tolist() == [pytest.approx([0.05] * 3)]
-    with pytest.raises(ValueError, match="which is taken by: Levy again"):
-        register_problem(ProblemEntry("my_levy", "Levy once more.", lambda dim: Levy(dim)))
-    with pytest.raises(ValueError, match="small letters"):
-        register_problem(ProblemEntry("My-Levy", "Levy.", lambda dim: Levy(dim)))
-    register_problem(ProblemEntry("michalewicz", "No listed optimum.", lambda dim: Michalewicz(3)))
-    with pytest.raises(ValueError, match="does not list an optimum"):
-        problem_by_name("michalewicz-3-face")
-
-
-def test_entries_describe_themselves() -> None:
-    for name, entry in PROBLEMS.items():
-        assert entry.name == name
-        assert entry.description.endswith(".")
-        assert "\n" not in entry.description

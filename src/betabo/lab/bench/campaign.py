@@ -48,7 +48,8 @@ class Campaign:
         problems: Names of problems, see `betabo.lab.problems.problem_by_name`.
         seeds: Seeds; each optimizer does each problem once with each seed.
         budget: Evaluations of a run, starting points included.
-        starting_points: Starting points of a run; None is twice the dimension, between 5 and 60.
+        starting_points: Starting points of a run, the same for all optimizers; None is twice the dimension, between 5
+            and 60; 0 lets each optimizer start as it would by itself.
         executor: `"processes"` on this machine, or `"ray"`.
         imports: Modules that every worker imports first, which register problems or optimizers of their own.
 
@@ -94,8 +95,8 @@ class Campaign:
         _check_distinct("seeds", self.seeds)
         if min(self.seeds) < 0:
             raise ValueError(f"seeds has {min(self.seeds)}, expected numbers >= 0.")
-        if self.starting_points is not None and self.starting_points < 1:
-            raise ValueError(f"starting_points is {self.starting_points}, expected at least 1.")
+        if self.starting_points is not None and self.starting_points < 0:
+            raise ValueError(f"starting_points is {self.starting_points}, expected at least 0.")
         for problem in self.problems:
             starts = self._design_size(problem)
             if self.budget < starts:
@@ -117,7 +118,9 @@ class Campaign:
         return asdict(self)
 
     def _design_size(self, problem: str) -> int:
-        return Config(starting_points=self.starting_points).design_size(problem_by_name(problem).dim)
+        if self.starting_points is not None:
+            return self.starting_points
+        return Config().design_size(problem_by_name(problem).dim)
 
 
 def load_campaign(path: str | Path) -> Campaign:

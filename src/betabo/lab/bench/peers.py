@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 import json
-import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import product
 from pathlib import Path
 
-import numpy as np
-
 from betabo.files import write_text
 from betabo.lab.bench.campaign import Campaign, OptimizerChoice
 from betabo.lab.bench.optimizers import OPTIMIZERS, make_adapter
-from betabo.lab.problems import PLACEMENTS, problem_by_name
+from betabo.lab.problems import BBOB_FUNCTIONS, BBOB_SUITES, PLACEMENTS, problem_by_name
+from betabo.optimizer import Config
 
 FUNCTIONS = ("griewank", "ackley", "branin", "hartmann", "levy")
 NOT_RUN_FILE = "not-run.json"
@@ -30,7 +28,7 @@ class Suite:
         description: What it is, in one line.
         problems: Names of problems, see `betabo.lab.problems.problem_by_name`.
         budget: Evaluations of a run, starting points included.
-        starting_points: Starting points of a run.
+        starting_points: Starting points of a run, where all optimizers are given the same.
     """
 
     name: str
@@ -85,30 +83,63 @@ class PeerPlan:
     not_run: dict[str, str] = field(default_factory=dict)
 
 
-def suites_named(name: str) -> list[Suite]:
-    """The suite of a name, or all of them for `"all"`."""
+def bbob_suite(name: str, dims: int, instances: Sequence[int] = (1, 2, 3), evaluations: int = 15) -> Suite:
+    """The 24 functions of a suite in one dimension, as the suite `sbox-5`.
+
+    Args:
+        name: A name in `BBOB_SUITES`.
+        dims: Number of coordinates.
+        instances: Instances of each function. Those above 10 are kept for judging.
+        evaluations: Evaluations of a run for each coordinate.
+    """
+    if evaluations < 1:
+        raise ValueError(f"evaluations is {evaluations}, expected at least 1 for each coordinate.")
+    problems = tuple(f"{name}-f{f}-d{dims}-i{i}" for f, i in product(BBOB_FUNCTIONS, instances))
+    starts = Config().design_size(dims)
+    return Suite(f"{name}-{dims}", f"{name}, {dims} dimensions", problems, evaluations * dims, starts)
+
+
+def suites_named(
+    name: str, dims: Sequence[int] = (5,), instances: Sequence[int] = (1, 2, 3), evaluations: int = 15
+) -> list[Suite]:
+    """The suite of a name; all in `SUITES` for `"all"`; a suite for each number of coordinates for one of BBOB.
+
+    Args:
+        name: A name in `SUITES` or in `BBOB_SUITES`, or `"all"`.
+        dims: Numbers of coordinates, for `BBOB_SUITES`.
+        instances: Instances of each function, for `BBOB_SUITES`.
+        evaluations: Evaluations of a run for each coordinate, for `BBOB_SUITES`.
+    """
+    if name in BBOB_SUITES:
+        return [bbob_suite(name, d, instances, evaluations) for d in dims]
     if name == ALL:
         return list(SUITES.values())
     if name not in SUITES:
-        raise ValueError(f"the suite is {name!r}, expected one of {', '.join([*SUITES, ALL])}.")
+        raise ValueError(f"the suite is {name!r}, expected one of {', '.join([*SUITES, *BBOB_SUITES, ALL])}.")
     return [SUITES[name]]
 
 
-def plan_peers(suite: str = ALL, optimizers: Sequence[str] | None = None, seeds: int = 5) -> PeerPlan:
-    """The campaigns that compare optimizers as they come, without settings.
+def plan_peers(
+    suites: Sequence[Suite],
+    optimizers: Sequence[str] | None = None,
+    seeds: int = 5,
+    common_start: bool = False,
+) -> PeerPlan:
+    """The campaigns that compare optimizers without settings.
 
     Only those that plan for a number of evaluations are told it, as anybody who uses them would. An optimizer or a
     problem whose package is missing is left out, with the reason in `PeerPlan.not_run`.
 
     Args:
-        suite: A name in `SUITES`, or `"all"`.
+        suites: What is searched, see `suites_named`.
         optimizers: Names in `betabo.lab.bench.OPTIMIZERS`; None for all of them.
         seeds: Number of seeds.
+        common_start: Whether all optimizers are given the same starting points, so that only what they make of them is
+            compared. Else each starts as it does by itself: optimizers as they come.
 
     Raises:
         ValueError: A name is unknown, or nothing is left to run.
     """
-    chosen = suites_named(suite)
     if seeds < 1:
         raise ValueError(f"seeds is {seeds}, expected at least 1.")
     names = list(dict.fromkeys(OPTIMIZERS if optimizers is None else optimizers))
@@ -117,19 +148,20 @@ def plan_peers(suite: str = ALL, optimizers: Sequence[str] | None = None, seeds:
     if not usable:
         raise ValueError(f"none of the optimizers can be run: {_listed(not_run)}.")
     campaigns, available = {}, list(usable)
-    for part in chosen:
+    for part in suites:
         missing = {name: reason for name in part.problems if (reason := _why_problem_is_missing(name))}
         not_run |= missing
         problems = tuple(name for name in part.problems if name not in missing)
         available += problems
+        starts = part.starting_points if common_start else 0
         if problems:
             campaigns[part.name] = Campaign(
                 name=part.name,
-                optimizers={name: _as_it_comes(name, part) for name in usable},
+                optimizers={name: _as_it_comes(name, part.budget - starts) for name in usable},
                 problems=problems,
                 seeds=tuple(range(seeds)),
                 budget=part.budget,
-                starting_points=part.starting_points,
+                starting_points=starts,
             )
     if not campaigns:
         raise ValueError(f"none of the problems can be run: {_listed(not_run)}.")
@@ -150,25 +182,16 @@ def read_not_run(out: str | Path) -> dict[str, str]:
     return reasons
 
 
-def _as_it_comes(name: str, suite: Suite) -> OptimizerChoice:
-    plans = "budget" in OPTIMIZERS[name].settings
-    return OptimizerChoice(name, {"budget": suite.budget - suite.starting_points} if plans else {})
+def _as_it_comes(name: str, budget: int) -> OptimizerChoice:
+    return OptimizerChoice(name, {"budget": budget} if "budget" in OPTIMIZERS[name].settings else {})
 
 
 def _why_optimizer_is_missing(name: str) -> str:
-    """What an optimizer lacks, empty where nothing does. Packages are loaded when it is made or when it starts."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        try:
-            adapter = make_adapter(name, {})
-        except ImportError as error:
-            return str(error)
-        try:
-            adapter.start([(0.0, 1.0)] * 2, np.array([[0.2, 0.4], [0.6, 0.3], [0.8, 0.9]]), seed=0)
-        except ImportError as error:
-            return str(error)
-        except Exception:
-            return ""  # whatever else is wrong shows in the runs, which record it
+    """What an optimizer lacks, empty where nothing does. Adapters import their packages when they are made."""
+    try:
+        make_adapter(name, {})
+    except ImportError as error:
+        return str(error)
     return ""
 
 

@@ -16,9 +16,9 @@ import numpy.typing as npt
 import torch
 from torch.quasirandom import SobolEngine
 
-from betabo.lab.bench.optimizers import make_adapter
+from betabo.lab.bench.optimizers import OptimizerAdapter, make_adapter
 from betabo.lab.bench.versions import versions
-from betabo.lab.problems import BoundedProblem, problem_by_name
+from betabo.lab.problems import Problem, problem_by_name
 from betabo.space.boundary import boundary_distance
 
 Report = Callable[[int, float], None]
@@ -39,7 +39,7 @@ class Run:
         problem: Name of the problem, see `betabo.lab.problems.problem_by_name`.
         seed: Seed of starting points, noise and search.
         budget: Number of evaluations, starting points included.
-        starting_points: Number of starting points.
+        starting_points: Number of starting points, the same for all optimizers; 0 lets each start by itself.
         imports: Modules to be imported first, which register problems or optimizers of their own.
     """
 
@@ -75,8 +75,10 @@ class Record:
     metadata: dict[str, Any]
 
 
-def starting_points(problem: BoundedProblem, count: int, seed: int) -> npt.NDArray[np.float64]:
+def starting_points(problem: Problem, count: int, seed: int) -> npt.NDArray[np.float64]:
     """Scrambled Sobol points `count x d` in the problem's own units, the same for every optimizer."""
+    if count == 0:
+        return np.empty((0, problem.dim))
     engine = SobolEngine(problem.dim, scramble=True, seed=_stream(problem.name, seed, _DESIGN))
     return problem.from_unit(engine.draw(count, dtype=torch.float64)).numpy()
 
@@ -86,7 +88,8 @@ def perform(run: Run, report: Report | None = None) -> Record:
 
     The rows of the record have the columns
 
-    * `evaluation`: how many evaluations were made, from 1; `origin`: `"start"` or `"model"`;
+    * `evaluation`: how many evaluations were made, from 1; `origin`: `"start"` or `"model"`, which with
+      a design of the optimizer's own is every point;
     * `x`: the point in the unit cube; `boundary_distance`: 1 at the centre of the box, 0 on a face;
     * `value`, `true_value`: with and without noise; `best`: the lowest value without noise so far;
     * `bandwidth`, `boundary_weight`, `lengthscale`, `noise`, `fit`: of the model that proposed the point, empty lists
@@ -109,14 +112,16 @@ def perform(run: Run, report: Report | None = None) -> Record:
     torch.manual_seed(run.seed)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # of other packages, about single fits; the record has their status
-        rows = _search(run, problem, adapter, report)
+        try:
+            rows = _search(run, problem, adapter, report)
+        finally:
+            adapter.end()
     metadata = {
         "configuration": run.configuration(),
         "problem": {
-            "function": problem.function_name,
-            "dim": problem.dim,
-            "placement": problem.placement,
-            "epsilon": problem.epsilon,
+            **problem.description(),
+            "group": problem.group,
+            "near_face": problem.near_face,
             "noise_std": problem.noise_std,
             "bounds": problem.box,
             "optimal_value": problem.optimal_value,
@@ -129,7 +134,7 @@ def perform(run: Run, report: Report | None = None) -> Record:
     return Record(rows, metadata)
 
 
-def _search(run: Run, problem: BoundedProblem, adapter: Any, report: Report | None) -> list[dict[str, Any]]:
+def _search(run: Run, problem: Problem, adapter: OptimizerAdapter, report: Report | None) -> list[dict[str, Any]]:
     starts = starting_points(problem, run.starting_points, run.seed)
     noise = np.random.default_rng(_stream(problem.name, run.seed, _NOISE))
     low, high = np.array(problem.box).T

@@ -3,30 +3,20 @@
 from __future__ import annotations
 
 import math
-import re
-from collections.abc import Callable
+from typing import Any
 
-import numpy as np
-import numpy.typing as npt
-import torch
-from botorch.test_functions.synthetic import SyntheticTestFunction
 from torch import Tensor
 
 from betabo.lab.problems.catalogue import PROBLEMS
 from betabo.lab.problems.optima import listed_optima
-from betabo.lab.problems.placement import EPSILON, PLACEMENTS, Placement, place
+from betabo.lab.problems.placement import EPSILON, Placement, place
+from betabo.lab.problems.problem import Problem
 from betabo.suggestions import did_you_mean
 
-_NAME = re.compile(
-    rf"(?P<function>[a-z][a-z0-9_]*)-(?P<dim>[0-9]+)-(?P<placement>{'|'.join(PLACEMENTS)})"
-    r"(-eps(?P<epsilon>[0-9.]+(e-?[0-9]+)?))?(-noise(?P<noise>[0-9.]+(e-?[0-9]+)?))?"
-)
 
-
-class BoundedProblem(SyntheticTestFunction):
+class BoundedProblem(Problem):
     """A function to be minimized on a box that has an optimum at the centre, near a face or near a vertex.
 
-    It is a BoTorch test function: called with a tensor `... x d` in the function's own units it returns a tensor `...`.
     The optimum that is placed is the first that the function lists.
 
     Args:
@@ -50,10 +40,6 @@ class BoundedProblem(SyntheticTestFunction):
         ('levy-20-vertex', 0.05)
         >>> result = betabo.minimize(problem.objective(), bounds=problem.box, budget=100)
     """
-
-    bounds: Tensor
-    optimizers: Tensor
-    noise_std: float | None
 
     def __init__(
         self,
@@ -96,78 +82,18 @@ class BoundedProblem(SyntheticTestFunction):
         return f"{self.function_name}-{self.dim}-{self.placement}{epsilon}{noise}"
 
     @property
-    def box(self) -> list[tuple[float, float]]:
-        """The bounds as `d` pairs (low, high), as `betabo.minimize` takes them."""
-        return [(low, high) for low, high in self.bounds.T.tolist()]
+    def group(self) -> str:
+        """The placement of the optimum."""
+        return self.placement
 
-    @property
-    def unit_optimizers(self) -> Tensor:
-        """The listed optima in the unit cube, `k x d`."""
-        return self.to_unit(self.optimizers)
-
-    def to_unit(self, x: Tensor) -> Tensor:
-        """Points `... x d` in the function's own units as points of the unit cube."""
-        low, high = self.bounds
-        unit: Tensor = (x - low) / (high - low)
-        return unit.clamp(0, 1)
-
-    def from_unit(self, u: Tensor) -> Tensor:
-        """Points `... x d` of the unit cube in the function's own units, never outside the box."""
-        low, high = self.bounds
-        return torch.lerp(low, high, u).clamp(low, high)
-
-    def evaluate_unit(self, u: Tensor, noise: bool = True) -> Tensor:
-        """Values `...` at points `... x d` of the unit cube."""
-        if not ((u >= 0) & (u <= 1)).all():
-            raise ValueError("a point has coordinates outside [0, 1], expected points of the unit cube.")
-        values: Tensor = self(self.from_unit(u), noise=noise)
-        return values
-
-    def objective(self, seed: int | None = None) -> Callable[[npt.ArrayLike], float]:
-        """The function to be minimized, of one point of `d` numbers in its own units.
-
-        Args:
-            seed: Seed of the noise; None draws one. Each call of the function takes the next number of its stream.
-        """
-        generator = np.random.default_rng(seed)
-        deviation = self.noise_std or 0.0
-
-        def objective(x: npt.ArrayLike) -> float:
-            point = torch.as_tensor(np.asarray(x, dtype=np.float64))
-            if point.shape != (self.dim,):
-                raise ValueError(f"the point has shape {tuple(point.shape)}, expected ({self.dim},).")
-            return float(self.evaluate_true(point)) + deviation * generator.standard_normal()
-
-        return objective
+    def description(self) -> dict[str, Any]:
+        """See `Problem.description`."""
+        return {
+            "function": self.function_name,
+            "dim": self.dim,
+            "placement": self.placement,
+            "epsilon": self.epsilon,
+        }
 
     def _evaluate_true(self, X: Tensor) -> Tensor:  # noqa: N803
         return self.function._evaluate_true(X)
-
-
-def problem_by_name(name: str) -> BoundedProblem:
-    """The problem of a name such as `levy-20-vertex`.
-
-    Args:
-        name: Function, number of coordinates and placement; then, where they are not the usual ones, `-eps` with
-            epsilon and `-noise` with the standard deviation of the noise, as in `levy-20-vertex-eps0.1-noise0.5`.
-
-    Raises:
-        ValueError: The name is not made up so, or names no problem.
-    """
-    match = _NAME.fullmatch(name)
-    if match is None:
-        raise ValueError(
-            f"problem is {name!r}, expected function-dim-placement such as 'levy-20-vertex', with a function out of "
-            f"{', '.join(PROBLEMS)} and a placement out of {', '.join(PLACEMENTS)}."
-        )
-    placements = {str(placement): placement for placement in PLACEMENTS}
-    try:
-        return BoundedProblem(
-            match["function"],
-            int(match["dim"]),
-            placements[match["placement"]],
-            epsilon=EPSILON if match["epsilon"] is None else float(match["epsilon"]),
-            noise_std=None if match["noise"] is None else float(match["noise"]),
-        )
-    except ValueError as error:
-        raise ValueError(f"problem {name!r}: {error}") from error

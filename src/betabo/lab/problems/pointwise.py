@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
+from collections.abc import Callable
 from dataclasses import dataclass
 from importlib import import_module
 from typing import Any, ClassVar
@@ -68,13 +69,19 @@ class Pointwise(SyntheticTestFunction):
         """The value at a point of `d` numbers in the problem's own units."""
 
     def _evaluate_true(self, X: Tensor) -> Tensor:  # noqa: N803
-        points = X.detach().reshape(-1, self.dim).cpu().numpy()
-        values: Tensor = X.new_tensor([self.value(point) for point in points])
-        return values.reshape(X.shape[:-1])
+        return evaluate_pointwise(self.value, X)
 
 
-def require(module: str, problem: str) -> Any:
+def evaluate_pointwise(function: Callable[[npt.NDArray[np.float64]], float], points: Tensor) -> Tensor:
+    """Values `...` of a function of one NumPy point at `points`, `... x d`."""
+    values: Tensor = points.new_tensor(
+        [function(point) for point in points.detach().reshape(-1, points.shape[-1]).cpu().numpy()]
+    )
+    return values.reshape(points.shape[:-1])
+
+
+def require(module: str, problem: str, extra: str = "problems") -> Any:
     """Import a package that a problem needs, or say how to install it."""
     package = module.split(".")[0]
-    with needs_extra("problems", f"the problem {problem} needs {package}"):
+    with needs_extra(extra, f"the problem {problem} needs {package}"):
         return import_module(module)

@@ -17,7 +17,7 @@ from betabo.lab.bench.optimizers import OPTIMIZERS, OptimizerAdapter, make_adapt
 SLOW = ("ax", "hebo", "smac")
 NAMES = [pytest.param(name, marks=pytest.mark.slow) if name in SLOW else name for name in OPTIMIZERS]
 MODELS = ("betabo", "botorch", "turbo", "ax", "optuna-gp", "smac", "hebo")
-LEARNERS = ("optuna-tpe", "optuna-cmaes", "pycma", "nevergrad")
+LEARNERS = ("optuna-tpe", "optuna-cmaes", "pycma", "nevergrad", "cobyqa-scaled")
 LOW, HIGH = np.array([-5.0, 0.0, 100.0]), np.array([10.0, 1.0, 300.0])
 STARTS = LOW + (HIGH - LOW) * np.random.default_rng(5).random((6, 3))
 NAN, INF = float("nan"), float("inf")
@@ -36,14 +36,19 @@ def quadratic(point: np.ndarray) -> float:
     return float((((point - LOW) / (HIGH - LOW) - 0.4) ** 2).sum())
 
 
-def search(name: str, steps: int, seed: int, odd_values: dict[int, float] | None = None) -> np.ndarray:
+def search(
+    name: str, steps: int, seed: int, odd_values: dict[int, float] | None = None, starts: np.ndarray = STARTS
+) -> np.ndarray:
     """The points asked for; evaluations in `odd_values` give those values instead of the function's."""
     optimizer = adapter(name)
-    optimizer.start(list(zip(LOW.tolist(), HIGH.tolist(), strict=True)), STARTS.copy(), seed)
+    optimizer.start(list(zip(LOW.tolist(), HIGH.tolist(), strict=True)), starts.copy(), seed)
     points = []
-    for number in range(len(STARTS) + steps):
-        points.append(optimizer.ask())
-        optimizer.tell(points[-1], (odd_values or {}).get(number, quadratic(points[-1])))
+    try:
+        for number in range(len(starts) + steps):
+            points.append(optimizer.ask())
+            optimizer.tell(points[-1], (odd_values or {}).get(number, quadratic(points[-1])))
+    finally:
+        optimizer.end()
     return np.array(points)
 
 
@@ -77,10 +82,20 @@ def test_the_same_seed_gives_the_same_search(name) -> None:
 @conforming
 def test_another_seed_gives_another_search(name) -> None:
     other = search(name, 3, seed=2)
-    if name == "nevergrad":  # Cobyla, which it chooses here, is deterministic
+    if name in ("nevergrad", "cobyqa", "cobyqa-scaled"):  # deterministic from the best starting point on
         np.testing.assert_array_equal(other, short(name))
     else:
         assert (other[len(STARTS) :] != short(name)[len(STARTS) :]).any()
+
+
+@conforming
+def test_without_starting_points_an_optimizer_starts_by_itself(name) -> None:
+    steps = {"smac": 28, "optuna-gp": 12}.get(name, 10)
+    points = search(name, steps, seed=1, starts=STARTS[:0])
+    assert ((points >= LOW) & (points <= HIGH)).all()
+    np.testing.assert_array_equal(search(name, 3, seed=1, starts=STARTS[:0]), points[:3])
+    if name not in ("ax", "hebo", "nevergrad"):
+        assert (search(name, 1, seed=2, starts=STARTS[:0]) != points[0]).any()
 
 
 @conforming

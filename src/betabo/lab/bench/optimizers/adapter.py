@@ -21,7 +21,8 @@ class OptimizerAdapter(ABC):
 
         Args:
             bounds: The box, `d` pairs (low, high).
-            starting_points: Points `n x d` that the first `n` calls of `ask` must return, in this order.
+            starting_points: Points `n x d` that the first `n` calls of `ask` must return, in this order. With none of
+                them the optimizer starts as it would by itself.
             seed: Seed of everything random. The same seed must give the same search.
         """
 
@@ -32,6 +33,13 @@ class OptimizerAdapter(ABC):
     @abstractmethod
     def tell(self, point: Point, value: float) -> None:
         """Take note of a value. It is called once after each `ask`; a value that is not finite is a failure."""
+
+    def end(self) -> None:
+        """The search is over: whatever it holds, such as a thread, a process or a lock, is given back.
+
+        It must be called at the end of each search. SciPy's COBYQA, for one, runs once at a time in a process.
+        """
+        return
 
     def diagnostics(self) -> dict[str, Any]:
         """Figures of the step that proposed the last point told.

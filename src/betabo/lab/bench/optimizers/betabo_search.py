@@ -16,7 +16,7 @@ class BetaboSearch(OptimizerAdapter):
     """`betabo.Optimizer` with given settings.
 
     Args:
-        config: The settings; their number of starting points is replaced by that of the campaign.
+        config: The settings; their number of starting points is replaced by that of the campaign, if it has any.
     """
 
     def __init__(self, config: Config) -> None:
@@ -24,8 +24,11 @@ class BetaboSearch(OptimizerAdapter):
 
     def start(self, bounds: Sequence[tuple[float, float]], starting_points: Point, seed: int) -> None:
         """Begin a search, see `OptimizerAdapter.start`."""
-        config = replace(self._config, starting_points=len(starting_points))
-        self._optimizer = Optimizer(list(bounds), seed=seed, initial_points=starting_points, config=config)
+        if len(starting_points):
+            config = replace(self._config, starting_points=len(starting_points))
+            self._optimizer = Optimizer(list(bounds), seed=seed, initial_points=starting_points, config=config)
+        else:
+            self._optimizer = Optimizer(list(bounds), seed=seed, config=self._config)
 
     def ask(self) -> Point:
         """The next point."""

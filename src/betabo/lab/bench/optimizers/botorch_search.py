@@ -38,6 +38,10 @@ class BotorchSearch(PeerSearch):
             "around_best": around_best,
         }
 
+    def own_design(self) -> Point:
+        """Two Sobol points a coordinate, as in BoTorch's tutorials."""
+        return self.sobol(2 * len(self.low))
+
     def begin(self) -> None:
         """Nothing is known yet."""
         self._observed = Observed()

@@ -10,6 +10,7 @@ from betabo.lab.bench.optimizers.adapter import OptimizerAdapter
 from betabo.lab.bench.optimizers.ax_search import AxSearch
 from betabo.lab.bench.optimizers.betabo_search import BetaboSearch
 from betabo.lab.bench.optimizers.botorch_search import BotorchSearch
+from betabo.lab.bench.optimizers.cobyqa_search import CobyqaSearch
 from betabo.lab.bench.optimizers.corners import CornerSearch
 from betabo.lab.bench.optimizers.hebo_search import HeboSearch
 from betabo.lab.bench.optimizers.nevergrad_search import NevergradSearch
@@ -58,12 +59,14 @@ OPTIMIZERS: dict[str, OptimizerEntry] = {
             ("restarts", "raw_samples", "around_best"),
         ),
         OptimizerEntry("turbo", "TuRBO-1: Thompson sampling in one trust region.", TurboSearch),
-        OptimizerEntry("ax", "Ax with its default generation strategy.", AxSearch),
+        OptimizerEntry("cobyqa", "COBYQA of SciPy, again and again from random points.", CobyqaSearch),
+        OptimizerEntry("cobyqa-scaled", "The same with SciPy's option `scale`.", lambda: CobyqaSearch(scale=True)),
+        OptimizerEntry("ax", "Ax with its default generation strategy.", AxSearch, ("method",)),
         OptimizerEntry("optuna-gp", "Optuna's GPSampler.", OptunaGP, ("deterministic",)),
         OptimizerEntry("optuna-tpe", "Optuna's TPESampler.", OptunaTPE),
         OptimizerEntry("optuna-cmaes", "Optuna's CmaEsSampler from the best starting point.", OptunaCmaEs),
         OptimizerEntry("pycma", "CMA-ES of pycma from the best starting point.", PycmaSearch, ("sigma",)),
-        OptimizerEntry("smac", "SMAC3's BlackBoxFacade.", SmacSearch),
+        OptimizerEntry("smac", "SMAC3's BlackBoxFacade for a planned budget.", SmacSearch, ("budget",)),
         OptimizerEntry("hebo", "HEBO; needs an environment of its own.", HeboSearch),
         OptimizerEntry("nevergrad", "Nevergrad's NGOpt for a planned budget.", NevergradSearch, ("budget",)),
     )

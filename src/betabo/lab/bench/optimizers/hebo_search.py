@@ -9,7 +9,7 @@ from betabo.lab.bench.optimizers.peer import PeerSearch, package
 
 
 class HeboSearch(PeerSearch):
-    """`hebo.optimizers.hebo.HEBO` with its own settings; the starting points are its random phase.
+    """`hebo.optimizers.hebo.HEBO` with its own settings; starting points that are given are its random phase.
 
     Raises:
         ImportError: HEBO is not there. It asks for NumPy older than betabo's and is therefore in no extra.
@@ -36,7 +36,7 @@ class HeboSearch(PeerSearch):
                 for name, low, high in zip(names, self.low.tolist(), self.high.tolist(), strict=True)
             ]
         )
-        self._optimizer = self._hebo.HEBO(space, rand_sample=self.starts, scramble_seed=self.seed)
+        self._optimizer = self._hebo.HEBO(space, rand_sample=self.starts or None, scramble_seed=self.seed)
 
     def propose(self) -> Point:
         """The suggestion."""

@@ -17,12 +17,12 @@ _SAME = 1e-9  # distance of points that are the same, in sides of the box
 
 
 class NevergradSearch(PeerSearch):
-    """Nevergrad's `NGOpt`, started at the best starting point.
+    """Nevergrad's `NGOpt`, started at the best starting point, or by itself at the centre of the box.
 
     The other starting points are told to it too; some of the algorithms it chooses take no points but their own.
 
     Args:
-        budget: Evaluations to plan for, starting points left out.
+        budget: Evaluations to plan for, given starting points left out.
     """
 
     def __init__(self, budget: int = 100) -> None:

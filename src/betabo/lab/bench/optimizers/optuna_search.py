@@ -12,18 +12,21 @@ from betabo.lab.bench.optimizers.peer import PeerSearch, package
 
 
 class OptunaSearch(PeerSearch):
-    """A study of Optuna in memory. The starting points are its first trials, and the sampler's startup trials."""
+    """A study of Optuna in memory.
+
+    Starting points that are given are its first trials, and the sampler's startup trials.
+    """
 
     def __init__(self) -> None:
         self.optuna = package("optuna")
 
     @abstractmethod
-    def make_sampler(self, finished: int, best: dict[str, float] | None) -> Any:
+    def make_sampler(self, settings: dict[str, Any], best: dict[str, float] | None) -> Any:
         """The sampler.
 
         Args:
-            finished: Starting points that have a value.
-            best: Parameters of the best of them; None if all failed.
+            settings: Its `seed`, and after given starting points `n_startup_trials`, the number that have a value.
+            best: Parameters of the best of them; None if there is none.
         """
 
     def begin(self) -> None:
@@ -41,7 +44,8 @@ class OptunaSearch(PeerSearch):
         if not self._sampling:
             values = [trial.value for trial in self._study.trials if trial.value is not None]
             best = self._study.best_params if values else None
-            self._study.sampler = self.make_sampler(len(values), best)
+            startup = {"n_startup_trials": max(1, len(values))} if self.starts else {}
+            self._study.sampler = self.make_sampler({"seed": self.seed, **startup}, best)
             self._sampling = True
         self._trial = self._study.ask(self._space)
         return np.array([self._trial.params[name] for name in self._space])
@@ -77,30 +81,28 @@ class OptunaGP(OptunaSearch):
         super().__init__()
         self._deterministic = deterministic
 
-    def make_sampler(self, finished: int, best: dict[str, float] | None) -> Any:
+    def make_sampler(self, settings: dict[str, Any], best: dict[str, float] | None) -> Any:
         """See `OptunaSearch.make_sampler`."""
         del best
-        return self.optuna.samplers.GPSampler(
-            seed=self.seed, n_startup_trials=max(1, finished), deterministic_objective=self._deterministic
-        )
+        return self.optuna.samplers.GPSampler(deterministic_objective=self._deterministic, **settings)
 
 
 class OptunaTPE(OptunaSearch):
     """Optuna's default, `TPESampler`: ratios of Parzen densities."""
 
-    def make_sampler(self, finished: int, best: dict[str, float] | None) -> Any:
+    def make_sampler(self, settings: dict[str, Any], best: dict[str, float] | None) -> Any:
         """See `OptunaSearch.make_sampler`."""
         del best
-        return self.optuna.samplers.TPESampler(seed=self.seed, n_startup_trials=max(1, finished))
+        return self.optuna.samplers.TPESampler(**settings)
 
 
 class OptunaCmaEs(OptunaSearch):
-    """Optuna's `CmaEsSampler`, started at the best starting point."""
+    """Optuna's `CmaEsSampler`, started at the best starting point if there are any."""
 
     def __init__(self) -> None:
         super().__init__()
         package("cmaes")
 
-    def make_sampler(self, finished: int, best: dict[str, float] | None) -> Any:
+    def make_sampler(self, settings: dict[str, Any], best: dict[str, float] | None) -> Any:
         """See `OptunaSearch.make_sampler`."""
-        return self.optuna.samplers.CmaEsSampler(x0=best, seed=self.seed, n_startup_trials=max(1, finished))
+        return self.optuna.samplers.CmaEsSampler(x0=best, **settings)

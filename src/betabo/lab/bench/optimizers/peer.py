@@ -1,4 +1,4 @@
-"""What the adapters of other packages share: the starting points, failures, and a package that leaves no traces."""
+"""What the adapters of other packages share: where they start, failures, and a package that leaves no traces."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 import torch
+from torch.quasirandom import SobolEngine
 
 from betabo.lab.bench.extras import require
 from betabo.lab.bench.optimizers.adapter import OptimizerAdapter, Point
@@ -22,13 +23,15 @@ from betabo.lab.bench.optimizers.adapter import OptimizerAdapter, Point
 class PeerSearch(OptimizerAdapter):
     """An optimizer of another package.
 
-    The starting points are handed out here, so that they are the same to the last digit. A subclass says how the
-    package begins, proposes, and learns of values and failures. Each of its methods runs in `alone`.
+    Starting points that a campaign gives are handed out here, so that they are the same to the last digit. With none
+    of them the package starts as it does by itself; one that leaves its first points to the user says in `own_design`
+    which its examples take. A subclass says how the package begins, proposes, and learns of values and failures. Each
+    of its methods runs in `alone`.
 
     Attributes:
         low: Lower bounds, `d` numbers.
         high: Upper bounds, `d` numbers.
-        starts: Number of starting points.
+        starts: Number of starting points that the campaign gave, 0 for the package's own design.
         seed: Seed of the search.
     """
 
@@ -53,11 +56,15 @@ class PeerSearch(OptimizerAdapter):
     def fail(self, point: Point) -> None:
         """Tell the package in its own way that the evaluation of a point failed."""
 
+    def own_design(self) -> Point:
+        """Points `n x d` to begin with in place of starting points, for a package that has no design of its own."""
+        return np.empty((0, len(self.low)))
+
     def start(self, bounds: Sequence[tuple[float, float]], starting_points: Point, seed: int) -> None:
         """Begin a search, see `OptimizerAdapter.start`."""
         self.low, self.high = np.array(bounds, dtype=np.float64).T
         self.starts, self.seed = len(starting_points), seed
-        self._waiting: list[Point] = list(starting_points)
+        self._waiting: list[Point] = list(starting_points if self.starts else self.own_design())
         self._seeds = (int(np.random.SeedSequence([seed, step]).generate_state(1)[0]) for step in count())
         with alone(next(self._seeds)):
             self.begin()
@@ -77,6 +84,11 @@ class PeerSearch(OptimizerAdapter):
                 self.observe(point, value)
             else:
                 self.fail(point)
+
+    def sobol(self, count: int) -> Point:
+        """Scrambled Sobol points of the box, `count x d`, for `own_design`."""
+        engine = SobolEngine(len(self.low), scramble=True, seed=self.seed)
+        return self.from_unit(engine.draw(count, dtype=torch.float64).numpy())
 
     def to_unit(self, point: Point) -> Point:
         """A point in the problem's own units as one of the unit cube."""

@@ -11,7 +11,7 @@ from betabo.lab.bench.optimizers.peer import PeerSearch, package
 
 
 class PycmaSearch(PeerSearch):
-    """`cma.CMAEvolutionStrategy` in the unit cube, started at the best starting point.
+    """`cma.CMAEvolutionStrategy` in the unit cube, started at the best starting point, or a random one.
 
     A strategy that has converged is followed by one with twice the population from a random point. A failed point is
     replaced by another one of the same generation, as pycma does with NaN.
@@ -28,8 +28,9 @@ class PycmaSearch(PeerSearch):
 
     def begin(self) -> None:
         """The strategy is made when the starting points have values."""
-        self._best: tuple[float, Point] = np.inf, np.full(len(self.low), 0.5)
         self._generator = np.random.default_rng(self.seed)
+        first = np.full(len(self.low), 0.5) if self.starts else self._generator.random(len(self.low))
+        self._best: tuple[float, Point] = np.inf, first
         self._strategy: Any = None
         self._asked: list[Any] = []
         self._told: list[tuple[Any, float]] = []

@@ -14,14 +14,22 @@ _ENDLESS = 1_000_000  # trials; the campaign counts them
 
 
 class SmacSearch(PeerSearch):
-    """`smac.BlackBoxFacade` with its own settings; the starting points are told in place of its initial design.
+    """`smac.BlackBoxFacade` with its own settings.
+
+    Starting points that are given are told in place of its initial design.
 
     The same seed gives the same search in one process, and in others with the same `PYTHONHASHSEED`, on which SMAC
     depends too.
+
+    Args:
+        budget: Trials to plan for without starting points, of which SMAC gives its initial design at most a quarter.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, budget: int = 100) -> None:
+        if budget < 1:
+            raise ValueError(f"budget is {budget}, expected the trials to plan for, at least 1.")
         self._smac = package("smac")
+        self._budget = budget
         self._history = package("smac.runhistory")
         self._spaces = package("ConfigSpace")
 
@@ -32,14 +40,14 @@ class SmacSearch(PeerSearch):
         facade = self._smac.BlackBoxFacade
         with TemporaryDirectory(prefix="betabo-smac-") as folder:  # SMAC describes the scenario there, and we nothing
             scenario = self._smac.Scenario(
-                self._space, deterministic=True, n_trials=_ENDLESS, seed=self.seed, output_directory=folder
+                self._space,
+                deterministic=True,
+                n_trials=_ENDLESS if self.starts else self._budget,
+                seed=self.seed,
+                output_directory=folder,
             )
-            self._facade = facade(
-                scenario,
-                _told_from_outside,
-                initial_design=facade.get_initial_design(scenario, n_configs=0),
-                logging_level=False,
-            )
+            design = facade.get_initial_design(scenario, **({"n_configs": 0} if self.starts else {}))
+            self._facade = facade(scenario, _told_from_outside, initial_design=design, logging_level=False)
         self._names = list(self.named(self.low))
         self._trial: Any = None
         self._worst = -np.inf

@@ -39,6 +39,10 @@ _PROGRESS = 1e-3  # share of the best value by which a success is better
 class TurboSearch(PeerSearch):
     """TuRBO with one trust region and one point at a time."""
 
+    def own_design(self) -> Point:
+        """Two Sobol points a coordinate, as for each later region."""
+        return self.sobol(2 * len(self.low))
+
     def begin(self) -> None:
         """The starting points are the design of the first region."""
         self._tolerance = max(4, len(self.low))  # failures in a row
