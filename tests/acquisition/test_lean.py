@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import mpmath
 import numpy as np
 import pytest
 import torch
@@ -13,13 +12,14 @@ from botorch.acquisition import (
     ProbabilityOfImprovement,
     UpperConfidenceBound,
 )
+from botorch.acquisition.analytic import AnalyticAcquisitionFunction
 from botorch.acquisition.objective import ScalarizedPosteriorTransform
 from botorch.models import SingleTaskGP
 from torch import Tensor
 
 from betabo.acquisition.catalogue import ACQUISITIONS, AcquisitionContext
 from betabo.acquisition.feasible import FeasibleAcquisition
-from betabo.acquisition.lean import LeanAcquisition, lean_form, log_standard_improvement
+from betabo.acquisition.lean import LeanAcquisition, Outcome, lean_form, rule_of
 from betabo.acquisition.maximize import maximize
 from betabo.kernels.catalogue import KERNELS
 from betabo.surrogate import GaussianProcess, fit_gp
@@ -110,22 +110,6 @@ def test_constraints_are_terms_of_their_own(known: bool) -> None:
     assert_same(function, points_around(gp.x))
 
 
-def test_the_logarithm_of_the_improvement_is_right_in_many_digits() -> None:
-    u = np.array([-1e8, -1e5, -1e3, -50.0, -30.1, -29.9, -12.0, -5.0, -1.01, -0.99, -0.3, 0.0, 1.0, 6.0, 40.0])
-    values, slopes = log_standard_improvement(u)
-    for argument, value, slope in zip(u, values, slopes, strict=True):
-        with mpmath.workdps(60):
-            t = mpmath.mpf(argument)
-            # e^{t²/2} Phi(t), which no argument makes vanish
-            scaled = mpmath.exp(t * t / 2) * mpmath.ncdf(t) if t > -1000 else None
-            if scaled is None:
-                ratio = sum((-1) ** k * mpmath.fac2(2 * k - 1) * abs(t) ** (-2 * k - 1) for k in range(12))
-                scaled = ratio / mpmath.sqrt(2 * mpmath.pi)
-            standard = 1 / mpmath.sqrt(2 * mpmath.pi) + t * scaled
-            assert value == pytest.approx(float(mpmath.log(standard) - t * t / 2), rel=1e-13, abs=1e-13)
-            assert slope == pytest.approx(float(scaled / standard), rel=1e-11)
-
-
 def no_lean_form() -> dict[str, AcquisitionFunction]:
     class Own(LogExpectedImprovement):
         pass
@@ -171,7 +155,25 @@ def test_other_functions_are_left_as_they_are(name: str) -> None:
     assert lean_form(function) is function
 
 
-def test_a_function_that_is_watched_is_left_as_it_is() -> None:
+def test_a_rule_is_declared_for_one_class() -> None:
+    class LowMean(AnalyticAcquisitionFunction):
+        def forward(self, X: Tensor) -> Tensor:  # noqa: N803
+            return -self.model.posterior(X).mean.flatten()
+
+    class Lower(LowMean):
+        pass
+
+    @rule_of(LowMean)
+    def make(acquisition: LowMean) -> object:
+        del acquisition
+        return lambda mean, sigma: Outcome(-mean, np.full_like(mean, -1.0), np.zeros_like(sigma))
+
+    gp = process()
+    assert_same(LowMean(gp), points_around(gp.x))
+    assert isinstance(lean_form(Lower(gp)), Lower)
+
+
+def test_a_function_with_a_hook_is_left_as_it_is() -> None:
     function, seen = make("log_ei", process(n=6)), list[int]()
     function.register_forward_hook(lambda *_: seen.append(1))
     lean_form(function)(torch.rand(2, 1, 4, dtype=torch.float64))

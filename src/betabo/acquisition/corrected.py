@@ -17,7 +17,6 @@ correlation with :math:`f(\mathbf x)` the model knows. Notation used here, for a
 
 from __future__ import annotations
 
-import math
 from abc import abstractmethod
 
 import torch
@@ -30,53 +29,11 @@ from botorch.utils.probability.utils import log_ndtr, ndtr
 from botorch.utils.transforms import average_over_ensemble_models, is_ensemble, t_batch_mode_transform
 from torch import Tensor
 
+from betabo.acquisition.improvement import log_standard_improvement
+
 # s^2 is a difference, rounded by some machine epsilons of the prior variance: up to 12 were seen for points that nearly
 # coincide, with RBF, Beta and Beta-Matern kernels in 2 to 20 dimensions in both precisions. Less than this is noise.
 _ROUNDINGS = 100
-
-# 1 - t R(t), with Mills' ratio R, is about t^-2 and loses t^2 machine epsilons. From this t on its asymptotic series is
-# exact to 1e-14 with the coefficients below after the leading one.
-_ASYMPTOTIC_FROM = 30.0
-_ASYMPTOTIC_COEFFICIENTS = (-3.0, 15.0, -105.0, 945.0, -10395.0, 135135.0)
-
-_LOG_SQRT_2PI = math.log(2 * math.pi) / 2
-
-
-def log_standard_improvement(u: Tensor) -> Tensor:
-    r""":math:`\ln h(u) = \ln(\phi(u) + u \Phi(u)) = \ln \mathbb E \max(u + Z, 0)` for a standard normal :math:`Z`.
-
-    Values are right to a few machine epsilons, gradients to a thousand, wherever :math:`u^2` can be represented; the
-    plain formula loses its digits towards :math:`u = -8` and underflows below -38. Below -1 it is rewritten as
-
-    .. math:: \ln h(u) = \ln\phi(u) + \ln\bigl(1 - t R(t)\bigr), \qquad
-        t = -u, \quad R(t) = \sqrt{\pi/2}\; \mathrm{erfcx}(t/\sqrt 2),
-
-    and below -30 the last term is :math:`\ln\bigl(t^{-2} (1 - 3 t^{-2} + 15 t^{-4} - \dots)\bigr)`.
-
-    Args:
-        u: Improvements in standard deviations, any shape.
-
-    Returns:
-        The logarithm, of the shape of `u`.
-    """
-    # Each branch sees arguments from its own range only, so that no infinite gradient meets the zero of `where`.
-    direct = u.clamp_min(-1.0)
-    density = (-0.5 * direct.square() - _LOG_SQRT_2PI).exp()
-    log_direct = (density + direct * ndtr(direct)).log()
-
-    t = -u.clamp_max(-1.0)
-    near = t.clamp_max(_ASYMPTOTIC_FROM)
-    log_near = torch.log1p(-near * math.sqrt(math.pi / 2) * torch.special.erfcx(near * math.sqrt(0.5)))
-
-    far = t.clamp_min(_ASYMPTOTIC_FROM)
-    inverse_square = far.reciprocal().square()
-    series = torch.zeros_like(far)
-    for coefficient in reversed(_ASYMPTOTIC_COEFFICIENTS):
-        series = (coefficient + series) * inverse_square
-    log_far = torch.log1p(series) - 2 * far.log()
-
-    log_tail = -0.5 * t.square() - _LOG_SQRT_2PI + torch.where(t < _ASYMPTOTIC_FROM, log_near, log_far)
-    return torch.where(u > -1.0, log_direct, log_tail)
 
 
 class CorrectedAcquisitionFunction(AnalyticAcquisitionFunction):

@@ -1,7 +1,9 @@
 r"""Acquisition functions in closed form, value and gradient, on top of `betabo.surrogate.lean`.
 
-A *rule* says what an acquisition function makes of mean and standard deviation. `lean_form` knows the rules of
-BoTorch's analytic functions, reads the settings off the one it is given, and gives back one with the same values.
+A *rule* says what an acquisition function makes of mean and standard deviation. `rule_of` declares the rule of a class
+of functions; those of BoTorch's analytic functions stand here. `lean_form` reads the settings off the function that it
+is given, and gives back one with the same values. A class derived from one with a rule has none of its own: it may
+have another formula.
 """
 
 from __future__ import annotations
@@ -21,24 +23,17 @@ from botorch.acquisition.analytic import (
     UpperConfidenceBound,
 )
 from botorch.models.model import Model
-from numpy.polynomial.polynomial import polyval
 from scipy.special import erfcx, log_ndtr, ndtr
 from torch import Tensor
 from torch.autograd import Function
 from torch.autograd.function import once_differentiable
 
 from betabo.acquisition.feasible import FeasibleAcquisition
+from betabo.acquisition.improvement import log_improvement_with_slope, normal_density
 from betabo.surrogate.gp import GaussianProcess
 from betabo.surrogate.lean import LeanPosterior
 
 Array = npt.NDArray[np.float64]
-
-# 1 - t R(t), with Mills' ratio R, loses t^2 machine epsilons. From this t on its asymptotic series, whose coefficients
-# are (-1)^k (2k + 1)!!, is exact to 1e-14.
-_FAR = 30.0
-_SERIES = (1.0, -3.0, 15.0, -105.0, 945.0, -10395.0, 135135.0)
-
-_LOG_SQRT_2PI = math.log(2 * math.pi) / 2
 
 
 class Outcome(NamedTuple):
@@ -51,6 +46,21 @@ class Outcome(NamedTuple):
 
 Rule = Callable[[Array, Array], Outcome]
 """From means and standard deviations, each `b`."""
+
+RuleMaker = Callable[[Any], Rule | None]
+"""From an acquisition function; None where its settings are of a kind for which there is no rule."""
+
+_RULES: dict[type[AcquisitionFunction], RuleMaker] = {}
+
+
+def rule_of(*kinds: type[AcquisitionFunction]) -> Callable[[RuleMaker], RuleMaker]:
+    """Declare how to make the rule of an acquisition function of the given classes, none derived from them included."""
+
+    def declare(make: RuleMaker) -> RuleMaker:
+        _RULES.update(dict.fromkeys(kinds, make))
+        return make
+
+    return declare
 
 
 class LeanAcquisition(AcquisitionFunction):
@@ -96,8 +106,9 @@ class _Sum(Function):
 def lean_form(acquisition: AcquisitionFunction) -> AcquisitionFunction:
     """The same function, faster, where there is a lean form; otherwise the function itself.
 
-    There is one for the analytic functions of the catalogue except the corrected ones, and for logarithms of them with
-    constraints, if the kernels of all processes have one. A function with hooks stays as it is: somebody is watching.
+    There is one for functions with a rule, which are the analytic ones of the catalogue except the corrected ones, and
+    for logarithms of them with constraints, if the kernels of all processes have a closed form. A function with forward
+    hooks stays as it is, so that the hooks are called.
 
     Args:
         acquisition: Function of t-batches `b x 1 x d`.
@@ -112,7 +123,7 @@ def _terms(acquisition: AcquisitionFunction) -> list[tuple[LeanPosterior, Rule]]
     if type(acquisition) is FeasibleAcquisition:
         return _feasible_terms(acquisition)
     make = _RULES.get(type(acquisition))
-    if make is None or acquisition.posterior_transform is not None:
+    if make is None or getattr(acquisition, "posterior_transform", None) is not None:
         return None
     posterior, rule = _posterior(acquisition.model), make(acquisition)
     return None if posterior is None or rule is None else [(posterior, rule)]
@@ -158,52 +169,24 @@ def _improvement(function: Callable[[Array, Array], _Scaled], best: float, maxim
 
 
 def _log_ei(u: Array, sigma: Array) -> _Scaled:
-    values, slopes = log_standard_improvement(u)
+    values, slopes = log_improvement_with_slope(u)
     return _Scaled(np.log(sigma) + values, slopes, 1 / sigma)
 
 
 def _ei(u: Array, sigma: Array) -> _Scaled:
-    standard = _density(u) + u * ndtr(u)
+    standard = normal_density(u) + u * ndtr(u)
     return _Scaled(sigma * standard, sigma * ndtr(u), standard)
 
 
 def _pi(u: Array, sigma: Array) -> _Scaled:
-    return _Scaled(ndtr(u), _density(u), np.zeros_like(sigma))
+    return _Scaled(ndtr(u), normal_density(u), np.zeros_like(sigma))
 
 
 def _log_pi(u: Array, sigma: Array) -> _Scaled:
     return _Scaled(log_ndtr(u), math.sqrt(2 / math.pi) / erfcx(-u * math.sqrt(0.5)), np.zeros_like(sigma))
 
 
-def _density(u: Array) -> Array:
-    return np.exp(-0.5 * u * u - _LOG_SQRT_2PI)
-
-
-def log_standard_improvement(u: Array) -> tuple[Array, Array]:
-    r""":math:`\ln h(u)` with :math:`h(u) = \phi(u) + u \Phi(u)`, and its derivative :math:`\Phi(u) / h(u)`.
-
-    As in `betabo.acquisition.corrected`, where the formulas are.
-
-    Args:
-        u: Improvements in standard deviations, any shape.
-
-    Returns:
-        Two arrays of the shape of `u`.
-    """
-    high = np.maximum(u, -1.0)
-    probability = ndtr(high)
-    direct = _density(high) + high * probability
-    low = -np.minimum(u, -1.0)
-    mills = math.sqrt(math.pi / 2) * erfcx(low * math.sqrt(0.5))
-    tail = 1 - np.minimum(low, _FAR) * mills
-    if (far := low > _FAR).any():
-        inverse_square = low[far] ** -2
-        tail[far] = inverse_square * polyval(inverse_square, _SERIES)
-    log_tail = np.log(tail) - 0.5 * low * low - _LOG_SQRT_2PI
-    upper = u > -1.0
-    return np.where(upper, np.log(direct), log_tail), np.where(upper, probability / direct, mills / tail)
-
-
+@rule_of(UpperConfidenceBound)
 def _confidence_bound(acquisition: Any) -> Rule | None:
     if acquisition.beta.dim():
         return None
@@ -213,7 +196,7 @@ def _confidence_bound(acquisition: Any) -> Rule | None:
     )
 
 
-def _improvement_on_best(function: Callable[[Array, Array], _Scaled]) -> Callable[[Any], Rule | None]:
+def _improvement_on_best(function: Callable[[Array, Array], _Scaled]) -> RuleMaker:
     def make(acquisition: Any) -> Rule | None:
         if acquisition.best_f.dim():
             return None
@@ -222,9 +205,6 @@ def _improvement_on_best(function: Callable[[Array, Array], _Scaled]) -> Callabl
     return make
 
 
-_RULES: dict[type[Any], Callable[[Any], Rule | None]] = {
-    LogExpectedImprovement: _improvement_on_best(_log_ei),
-    ExpectedImprovement: _improvement_on_best(_ei),
-    ProbabilityOfImprovement: _improvement_on_best(_pi),
-    UpperConfidenceBound: _confidence_bound,
-}
+rule_of(LogExpectedImprovement)(_improvement_on_best(_log_ei))
+rule_of(ExpectedImprovement)(_improvement_on_best(_ei))
+rule_of(ProbabilityOfImprovement)(_improvement_on_best(_pi))
