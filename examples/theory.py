@@ -28,7 +28,7 @@ from scipy.integrate import quad
 from scipy.special import ellipj, ellipkm1, gammaln, loggamma, polygamma
 
 from betabo import BetaKernel, BetaMaternKernel
-from betabo.kernels.chebyshev import DEGREES, chebyshev_features, chebyshev_matrix, error_bound
+from betabo.kernels.chebyshev import DEGREES, chebyshev_features, chebyshev_matrix, ellipse_parameter, error_bound
 from betabo.kernels.radial import matern_profile
 from betabo.kernels.special import beta_sq_distance
 from betabo.lab.analysis import (
@@ -237,7 +237,7 @@ def matmul(quick: bool) -> Iterator[Row]:
                 ratios.append(bounds.matmul_error_bound(int(degree), float(h)) / simple)
     yield Row(4, "theorem over the code's simpler bound, where it matters", max(ratios), 1.5)
     for h in np.geomspace(1e-3, 1e3, 7):
-        large, small = 1 + 2 * h + 2 * math.sqrt(h * (1 + h)), bounds.ellipse_parameter(float(h))
+        large, small = (float(ellipse_parameter(distance)) for distance in (2 * h, h))
         yield Row(4, f"r_{{2h}} <= r_h^(3/2), h = {h:g}", large, small**1.5 * (1 + ROUNDING))
 
 

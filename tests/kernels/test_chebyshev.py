@@ -17,8 +17,8 @@ from betabo.kernels.chebyshev import (
     chebyshev_matrix_with_slope,
     chebyshev_slopes,
     choose_degrees,
+    ellipse_parameter,
     error_bound,
-    merge_degrees,
     smallest_degree,
 )
 
@@ -77,19 +77,11 @@ def test_degrees_serve_the_whole_batch() -> None:
     )
 
 
-@pytest.mark.parametrize("pairs", [10, 10**4, 10**6, 10**8])
-def test_merging_only_raises_degrees(pairs: int) -> None:
-    degrees = [int(p) for p in DEGREES]
-    merged = merge_degrees(degrees, pairs)
-    assert all(new >= old for new, old in zip(merged, degrees, strict=True))
-    assert set(merged) <= set(degrees)
-    assert len(set(merged)) < len(degrees) or pairs == 10**8
-
-
-def test_merging_is_for_small_problems() -> None:
-    degrees = [12, 20, 24, 32]
-    assert merge_degrees(degrees, 100) == [32] * 4
-    assert merge_degrees(degrees, 10**9) == degrees
+def test_the_ellipse_has_the_stated_axes() -> None:
+    axes = ellipse_parameter(np.array([1e-12, 0.5, 40.0]))
+    for distance, found in zip((1e-12, 0.5, 40.0), axes, strict=True):
+        long = 1 + mp.mpf(distance)
+        assert found == pytest.approx(float(long + mp.sqrt(long**2 - 1)), rel=1e-15)
 
 
 @pytest.mark.parametrize("h", [0.02, 0.5, 20.0])

@@ -12,8 +12,9 @@ import betabo.kernels.direct as direct_module
 import betabo.kernels.distance as distance_module
 import betabo.kernels.matmul as matmul_module
 from betabo import BetaKernel, BetaMaternKernel
+from betabo.kernels.chebyshev import DEGREES
 from betabo.kernels.direct import direct_sum
-from betabo.kernels.distance import sq_distance
+from betabo.kernels.distance import merge_degrees, sq_distance
 from betabo.kernels.exponentials import exponential_form
 from betabo.kernels.matmul import Workspace
 
@@ -207,3 +208,18 @@ def test_gradients_for_small_bandwidths(h: float, same: bool) -> None:
 
     for fast, direct in zip(gradients("matmul"), gradients("lgamma"), strict=True):
         torch.testing.assert_close(fast, direct, rtol=1e-8, atol=1e-8 / h)
+
+
+@pytest.mark.parametrize("pairs", [10, 10**4, 10**6, 10**8])
+def test_merging_only_raises_degrees(pairs: int) -> None:
+    degrees = [int(p) for p in DEGREES]
+    merged = merge_degrees(degrees, pairs)
+    assert all(new >= old for new, old in zip(merged, degrees, strict=True))
+    assert set(merged) <= set(degrees)
+    assert len(set(merged)) < len(degrees) or pairs == 10**8
+
+
+def test_merging_is_for_small_problems() -> None:
+    degrees = [12, 20, 24, 32]
+    assert merge_degrees(degrees, 100) == [32] * 4
+    assert merge_degrees(degrees, 10**9) == degrees

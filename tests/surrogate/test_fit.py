@@ -19,7 +19,7 @@ from scipy import optimize, stats
 from torch import Tensor
 
 from betabo.kernels.catalogue import KERNELS
-from betabo.surrogate import FitState, fit_gp
+from betabo.surrogate import FitState, covariance_factor, fit_gp
 from betabo.surrogate.likelihood import Likelihood
 
 NOISES = ["unknown", "none", 0.05]
@@ -126,6 +126,29 @@ def test_a_warm_start_from_another_kernel_is_ignored_where_it_does_not_fit() -> 
     _, _, cold = fit_gp(x, y, make(), restarts=0)
     assert warm.status == "fitted"
     assert warm.objective == pytest.approx(cold.objective, abs=1e-3)
+
+
+def test_the_factor_is_that_of_the_covariance_with_the_hyperparameters_of_a_fit() -> None:
+    x, y = data()
+    process, state, _ = fit_gp(x, y, make("beta-matern"), restarts=0)
+    factor = covariance_factor(x, make("beta-matern"), state)
+    assert factor is not None
+    with torch.no_grad():
+        expected = process.kernel(x).to_dense() + state.noise * torch.eye(len(x), dtype=x.dtype)
+    torch.testing.assert_close(factor @ factor.mT, expected)
+
+
+def test_there_is_no_factor_of_points_that_the_kernel_refuses() -> None:
+    x, y = data()
+    _, state, _ = fit_gp(x, y, make("beta-matern"), restarts=0)
+    assert covariance_factor(x + 2, make("beta-matern"), state) is None
+
+
+def test_a_state_sets_the_parameters_that_it_knows() -> None:
+    kernel = make()
+    FitState({"raw_outputscale": [2.5], "base_kernel.raw_lengthscale": [3.0], "nothing": [1.0]}, noise=0.1).set(kernel)
+    assert kernel.outputscale.item() == 2.5
+    assert torch.equal(kernel.base_kernel.raw_lengthscale, make().base_kernel.raw_lengthscale)  # of another size
 
 
 def test_more_restarts_never_end_higher() -> None:

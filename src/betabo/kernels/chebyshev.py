@@ -28,21 +28,19 @@ from betabo.kernels.special import log_gamma_second_difference
 DEGREES = np.array([6, 8, 10, 12, 14, 16, 18, 20, 22, 24, 28, 32, 36, 40, 48, 56, 64, 80, 96, 112, 128])
 """Numbers of polynomials `P` in use. Few enough for the constant tables to be kept, close enough to waste little."""
 
-# Measured costs in nanoseconds on two CPU cores, forward and backward: a multiply-add, and one more distinct degree.
-_COST_MULTIPLY, _COST_GROUP = 0.06, 3e5
-
 # Below this ratio of half-gap to argument a second difference of log-gammas is taken from its Taylor series: three
 # terms are exact to about 1e-13 there.
 _CLOSE = 1e-2
 
 
-def ellipse_parameter(bandwidth: npt.ArrayLike) -> npt.NDArray[np.float64]:
-    r"""Sum of the semi-axes of the largest ellipse about [-1, 1] that is free of poles.
+def ellipse_parameter(distance: npt.ArrayLike) -> npt.NDArray[np.float64]:
+    r"""Sum of the semi-axes of an ellipse with foci -1 and 1, :math:`1 + \delta + \sqrt{\delta (2 + \delta)}`.
 
-    The nearest pole of :math:`g` lies at :math:`x = -h`, that is at :math:`2x - 1 = -(1 + 2h)`.
+    Args:
+        distance: How far beyond the foci the ellipse meets the real axis, :math:`\delta`.
     """
-    c = 1 + 2 * np.asarray(bandwidth, dtype=np.float64)
-    return c + np.sqrt(c * c - 1)
+    delta = np.asarray(distance, dtype=np.float64)
+    return 1 + delta + np.sqrt(delta * (2 + delta))
 
 
 def error_bound(degree: npt.ArrayLike, bandwidth: npt.ArrayLike) -> npt.NDArray[np.float64]:
@@ -56,7 +54,7 @@ def error_bound(degree: npt.ArrayLike, bandwidth: npt.ArrayLike) -> npt.NDArray[
     """
     degree = np.asarray(degree, dtype=np.float64)
     bandwidth = np.asarray(bandwidth, dtype=np.float64)
-    r = ellipse_parameter(bandwidth)
+    r = ellipse_parameter(2 * bandwidth)  # the nearest pole of g is x = -h, that is 2x - 1 = -(1 + 2h)
     truncation = 33.0 / degree * np.exp(-degree * np.log(r)) / (1 - 1 / r)
     largest = np.minimum(1.39 / bandwidth, 1.65 / bandwidth**2)  # of g(1 + s) - g(1), by its limits in h
     bound: npt.NDArray[np.float64] = truncation + 4 * np.finfo(np.float64).eps * degree * largest
@@ -88,28 +86,6 @@ def smallest_degree(bandwidth: float, tolerance: float) -> int | None:
     """The smallest member of `DEGREES` whose error bound is within `tolerance`, or None where there is none."""
     enough = error_bound(DEGREES, bandwidth) <= tolerance
     return int(DEGREES[enough.argmax()]) if enough[-1] else None
-
-
-def merge_degrees(degrees: list[int], pairs: int) -> list[int]:
-    """Raise degrees so that fewer distinct ones remain, as long as that saves time.
-
-    Coordinates with the same degree are handled together. Each distinct degree has a fixed cost; raising a degree makes
-    the matrix product wider and the quadratic form larger.
-
-    Args:
-        degrees: Number of polynomials of each coordinate.
-        pairs: Number of pairs of points.
-    """
-    merged, target = list(degrees), max(degrees)
-    for degree in sorted(set(degrees), reverse=True):
-        members = [i for i, p in enumerate(degrees) if p == degree]
-        wider = _COST_MULTIPLY * (pairs * (target - degree) + 0.75 * (target**3 - degree**3))
-        if len(members) * wider < _COST_GROUP:
-            for i in members:
-                merged[i] = target
-        else:
-            target = degree
-    return merged
 
 
 def chebyshev_features(x: Tensor, degree: int) -> Tensor:

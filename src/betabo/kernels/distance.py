@@ -16,7 +16,7 @@ from typing import Literal, get_args
 import torch
 from torch import Tensor
 
-from betabo.kernels.chebyshev import choose_degrees, merge_degrees
+from betabo.kernels.chebyshev import choose_degrees
 from betabo.kernels.direct import DirectForm
 from betabo.kernels.exponentials import ExponentialRule, choose_rule, exponential_form
 from betabo.kernels.matmul import Workspace, broadcast_shape, matmul_form
@@ -27,10 +27,11 @@ METHODS: tuple[str, ...] = get_args(Method)
 
 # Costs in nanoseconds behind the automatic choice, measured in float64 on two CPU cores. The direct form: what does not
 # depend on the sizes, and a pair and coordinate without and with gradients. The matmul form: what does not depend on
-# the sizes, a multiply-add of the matrix product, and a feature of a point that is not known yet. Exponentials depend
-# on the bandwidth and are never known; their gradients take two more products and another pass over the features.
+# the sizes, a multiply-add of a matrix product, a feature of a point that is not known yet, and one more distinct
+# number of polynomials; gradients take one more product. Exponentials depend on the bandwidth and are never known;
+# their gradients take two more products and another pass over the features.
 _DIRECT_FIXED, _PAIR, _PAIR_WITH_GRADIENT = 4e5, 30.0, 200.0
-_MATMUL_FIXED, _MULTIPLY, _FEATURE = 6e5, 0.03, 5.0
+_MATMUL_FIXED, _MULTIPLY, _FEATURE, _GROUP = 6e5, 0.03, 5.0, 3e5
 _EXPONENTIAL_FIXED, _WITH_GRADIENT = 4e5, 3.0
 
 
@@ -155,11 +156,36 @@ class _Work:
         return _DIRECT_FIXED + (_PAIR_WITH_GRADIENT if self.differentiated else _PAIR) * self.pairs * self.dims
 
     def chebyshev(self, degrees: list[int]) -> float:
-        return _MATMUL_FIXED + sum(degrees) * (_FEATURE * (self.points - self.known) + _MULTIPLY * self.pairs)
+        products = 2 if self.differentiated else 1
+        each = _FEATURE * (self.points - self.known) + products * _MULTIPLY * self.pairs
+        return _MATMUL_FIXED + sum(degrees) * each
 
     def exponentials(self, rule: ExponentialRule) -> float:
         once = self.dims * rule.count * (_FEATURE * self.points + _MULTIPLY * self.pairs)
         return _EXPONENTIAL_FIXED + (_WITH_GRADIENT * once if self.differentiated else once)
+
+
+def merge_degrees(degrees: list[int], pairs: int) -> list[int]:
+    """Raise degrees so that fewer distinct ones remain, as long as that saves time.
+
+    Coordinates with the same degree are handled together. Each distinct degree has a fixed cost; raising a degree makes
+    the matrix product wider and the quadratic form larger. What counts is a step of a fit, which takes two products,
+    one for the value and one for its gradient.
+
+    Args:
+        degrees: Number of polynomials of each coordinate.
+        pairs: Number of pairs of points.
+    """
+    merged, target = list(degrees), max(degrees)
+    for degree in sorted(set(degrees), reverse=True):
+        members = [i for i, p in enumerate(degrees) if p == degree]
+        wider = 2 * _MULTIPLY * (pairs * (target - degree) + 0.75 * (target**3 - degree**3))
+        if len(members) * wider < _GROUP:
+            for i in members:
+                merged[i] = target
+        else:
+            target = degree
+    return merged
 
 
 def _same(x1: Tensor, x2: Tensor) -> bool:

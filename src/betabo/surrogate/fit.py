@@ -35,6 +35,14 @@ class FitState:
     parameters: dict[str, list[float]]
     noise: float
 
+    @torch.no_grad()
+    def set(self, kernel: Kernel) -> None:
+        """Set the kernel's parameters; one of another name or size stays as it is."""
+        for name, parameter in kernel.named_parameters():
+            values = torch.tensor(self.parameters.get(name, []), dtype=torch.float64)
+            if values.numel() == parameter.numel():
+                parameter.copy_(values.view_as(parameter))
+
 
 @dataclass(frozen=True)
 class FitReport:
@@ -133,10 +141,9 @@ def covariance_factor(x: Tensor, kernel: Kernel, state: FitState) -> Tensor | No
     Returns:
         The factor, `n x n`, or None where the points do not allow these hyperparameters.
     """
-    problem = Likelihood(x, torch.zeros_like(x[:, 0]), kernel, state.noise, lean=False)
-    problem.assign(problem.vector_of(state.parameters, state.noise))
     try:
         with torch.no_grad():
+            state.set(kernel)
             covariance = covariance_matrix(kernel, x).clone()
             covariance.diagonal().add_(state.noise)
             return cholesky(covariance)

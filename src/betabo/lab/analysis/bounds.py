@@ -23,6 +23,8 @@ import numpy as np
 import numpy.typing as npt
 from scipy.special import digamma, ellipkm1, gammaincc, gammaln, polygamma, xlogy, zeta
 
+from betabo.kernels.chebyshev import ellipse_parameter
+
 Array = npt.NDArray[np.float64]
 
 _REACHES = 1 - np.geomspace(0.999, 1e-5, 400)
@@ -82,12 +84,6 @@ def log_largest_variance(bandwidths: npt.ArrayLike, boundary_weight: float = 1.0
     return float(sum(boundary_weight * _excess_at_end(h) for h in _bandwidths(bandwidths)))
 
 
-def ellipse_parameter(bandwidth: float) -> float:
-    r"""Sum of the semi-axes, for [-1, 1], of the largest ellipse inside the strip: :math:`1 + h + \sqrt{h(2 + h)}`."""
-    h = _positive(bandwidth)
-    return 1 + h + math.sqrt(h * (2 + h))
-
-
 def log_ellipse_norm(bandwidth: float, reach: npt.ArrayLike) -> Array:
     r"""Log of a bound on the mean squared norm of the features over the ellipse with semi-axis :math:`A = 1 + h s`.
 
@@ -140,7 +136,7 @@ def closed_residual_bound(bandwidth: float, n: npt.ArrayLike) -> Array:
 
     .. math:: 14\, e^{1 + (2 + h)/(1 + h)}\, \frac{\sqrt n\, r^{-2n}}{1 - r^{-2}}, \qquad r = 1 + h + \sqrt{h(2 + h)}
     """
-    log_r = math.log(ellipse_parameter(bandwidth))
+    log_r = math.log(ellipse_parameter(_positive(bandwidth)))
     return np.asarray(_closed(14.0, bandwidth, n) / -math.expm1(-2 * log_r))
 
 
@@ -401,13 +397,12 @@ def _log_strip_eigenvalue(bandwidth: float) -> float:
 
 def _log_ellipses(bandwidth: float) -> Array:
     """Logs of the parameters of the ellipses looked at: arccosh(A)."""
-    excess = bandwidth * _REACHES
-    return np.asarray(np.log1p(excess + np.sqrt(excess * (2 + excess))))
+    return np.asarray(np.log(ellipse_parameter(bandwidth * _REACHES)))
 
 
 def _closed(factor: float, bandwidth: float, n: npt.ArrayLike) -> Array:
     count = np.asarray(n, dtype=np.float64)
-    exponent = 1 + (2 + bandwidth) / (1 + bandwidth) - 2 * count * math.log(ellipse_parameter(bandwidth))
+    exponent = 1 + (2 + bandwidth) / (1 + bandwidth) - 2 * count * math.log(ellipse_parameter(_positive(bandwidth)))
     return np.asarray(factor * np.sqrt(count) * np.exp(exponent))
 
 
