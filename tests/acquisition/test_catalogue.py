@@ -28,6 +28,7 @@ from betabo.acquisition import (
     make_acquisition,
     srinivas_schedule,
 )
+from betabo.testing import AcquisitionTests
 
 KINDS = {
     "ucb": UpperConfidenceBound,
@@ -51,6 +52,18 @@ def context(n: int = 15, dims: int = 3, **changes: object) -> AcquisitionContext
 
 def candidates(n: int = 200, dims: int = 3) -> Tensor:
     return torch.rand(n, 1, dims, dtype=torch.float64)
+
+
+class TestConformance(AcquisitionTests):
+    """Every function of the catalogue does what is expected of one."""
+
+    @pytest.fixture(autouse=True, params=list(KINDS))
+    def _entry(self, request: pytest.FixtureRequest) -> None:
+        self.entry = ACQUISITIONS[request.param]
+        self.has_closed_form = not request.param.startswith("corrected")
+
+    def make(self, context: AcquisitionContext) -> AcquisitionFunction:
+        return self.entry.make(context)
 
 
 def test_entries_are_the_six_that_are_documented() -> None:

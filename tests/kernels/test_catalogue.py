@@ -21,6 +21,7 @@ from betabo.kernels.baselines.additive import NewtonGirardKernel
 from betabo.kernels.baselines.cylindrical import CylindricalKernel
 from betabo.kernels.baselines.warped import WarpedKernel
 from betabo.kernels.catalogue import KERNELS, make_kernel
+from betabo.testing import KernelTests
 
 BASE = {
     "beta": BetaKernel,
@@ -36,6 +37,8 @@ BASE = {
     "rbf-warped": WarpedKernel,
     "matern-warped": WarpedKernel,
 }
+BY_PARAMETERS = {"beta-matern", "beta-additive", "rbf", "matern"}
+BY_POINTS = {*BY_PARAMETERS, "beta", "beta-paper", "beta-correlation"}
 
 
 def base_of(kernel: Kernel) -> Kernel:
@@ -57,6 +60,19 @@ def test_the_catalogue_holds_these_kernels() -> None:
         assert entry.name == name
         assert entry.description
         assert isinstance(base_of(entry.make(3)), BASE[name])
+
+
+class TestConformance(KernelTests):
+    """Every kernel of the catalogue does what is expected of a kernel."""
+
+    @pytest.fixture(autouse=True, params=list(KERNELS))
+    def _entry(self, request: pytest.FixtureRequest) -> None:
+        self.entry = KERNELS[request.param]
+        self.has_form_by_points = request.param in BY_POINTS
+        self.has_form_by_parameters = request.param in BY_PARAMETERS
+
+    def make_kernel(self, dims: int) -> Kernel:
+        return self.entry.make(dims)
 
 
 def test_boundary_weights_are_those_of_the_names() -> None:

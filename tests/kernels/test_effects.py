@@ -10,7 +10,7 @@ from unittest import TestCase
 
 import pytest
 import torch
-from gpytorch.kernels import MaternKernel, ScaleKernel
+from gpytorch.kernels import Kernel, MaternKernel, ScaleKernel
 from gpytorch.priors import LogNormalPrior
 from hypothesis import given
 from hypothesis import strategies as st
@@ -20,6 +20,7 @@ from torch import Tensor
 from betabo import MainEffectsKernel
 from betabo.kernels import effects
 from betabo.kernels.effects import arc_length, arc_length_slope
+from betabo.testing import KernelTests
 from cube_case import CubeKernelTestCase
 from strategies import clouds, lengthscales
 
@@ -287,6 +288,16 @@ class TestEcosystem(CubeKernelTestCase, TestCase):
 
     def create_kernel_ard(self, num_dims: int, **kwargs: object) -> MainEffectsKernel:
         return MainEffectsKernel(ard_num_dims=num_dims, bend=0.5, **kwargs)
+
+
+class TestConformance(KernelTests):
+    def make_kernel(self, dims: int) -> Kernel:
+        return make(dims)
+
+
+class TestConformanceWithoutBend(KernelTests):
+    def make_kernel(self, dims: int) -> Kernel:
+        return ScaleKernel(MainEffectsKernel(bend=0.0))
 
 
 def test_diagonals() -> None:
