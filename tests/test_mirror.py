@@ -104,7 +104,6 @@ UNTESTED = {
     "studies/stored_plan.py",
     "studies/worker_process.py",
     "studies/workspace.py",
-    "surrogate/lean_covariance.py",
 }
 
 
