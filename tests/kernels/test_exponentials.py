@@ -18,6 +18,8 @@ from betabo.kernels.exponentials import (
     exponential_features,
     exponential_form,
     exponential_rule,
+    features_with_slopes,
+    slopes_by_point,
 )
 
 BANDWIDTHS = [1e-4, 1e-3, 1e-2, 0.1, 1.0, 10.0]
@@ -96,6 +98,23 @@ def test_second_derivatives() -> None:
 
     assert torch.autograd.gradcheck(form, (x, y, h, w))
     assert torch.autograd.gradgradcheck(form, (x, y, h, w))
+
+
+@pytest.mark.parametrize("h", BANDWIDTHS)
+def test_slopes_are_the_derivatives_of_the_features(h: float) -> None:
+    rule = exponential_rule(0.3, h)
+    x = column(COORDINATES).requires_grad_()
+    log_bandwidth = torch.full((len(COORDINATES), 1), h, dtype=torch.float64).log().requires_grad_()
+    features = exponential_features(x, log_bandwidth.exp(), rule)
+    mix = torch.sin(torch.arange(features.numel(), dtype=torch.float64)).view_as(features)
+    by_point, by_log_bandwidth = torch.autograd.grad((mix * features).sum(), [x, log_bandwidth])
+    same, by_bandwidth = features_with_slopes(x, log_bandwidth.exp(), rule)
+    assert torch.equal(same, features.detach())
+    for found, expected in (
+        (slopes_by_point(x, log_bandwidth.exp(), rule), by_point),
+        (by_bandwidth, by_log_bandwidth),
+    ):
+        torch.testing.assert_close((mix * found).sum(dim=-1), expected, rtol=1e-10, atol=1e-12 / h)
 
 
 def test_the_number_of_features_grows_with_the_logarithm_of_the_bandwidth_only() -> None:

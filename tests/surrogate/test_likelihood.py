@@ -13,7 +13,9 @@ from gpytorch.kernels import Kernel, MaternKernel, RBFKernel, ScaleKernel
 from gpytorch.priors import GammaPrior, LogNormalPrior
 from torch import Tensor
 
+from betabo.kernels.beta import BetaKernel
 from betabo.kernels.beta_matern import BetaMaternKernel
+from betabo.kernels.box import BoxKernel
 from betabo.kernels.catalogue import KERNELS
 from betabo.kernels.effects import MainEffectsKernel
 from betabo.kernels.factory import beta_additive_covariance, beta_covariance, beta_matern_covariance
@@ -31,7 +33,7 @@ def data(count: int = 25) -> tuple[Tensor, Tensor]:
 def exact(kernel: Kernel) -> Kernel:
     """The same kernel with its Beta distances from log-gammas."""
     for module in kernel.modules():
-        if isinstance(module, BetaMaternKernel):
+        if isinstance(module, BoxKernel):
             module.method = "lgamma"
     return kernel
 
@@ -49,6 +51,11 @@ SUPPORTED: dict[str, Callable[[], Kernel]] = {
     "beta-matern 3/2": lambda: beta_matern_covariance(DIMS, nu=1.5),
     "beta-matern 5/2": lambda: beta_matern_covariance(DIMS),
     "beta-matern smooth": lambda: beta_matern_covariance(DIMS, nu=math.inf),
+    "beta of the paper": lambda: beta_covariance(DIMS, boundary_weight=1.0),
+    "beta with some weight": lambda: beta_covariance(DIMS, boundary_weight=0.3),
+    "beta with unit diagonal": lambda: beta_covariance(DIMS, boundary_weight=0.0),
+    "one bandwidth": lambda: ScaleKernel(BetaKernel(boundary_weight=1.0)),
+    "another prior": lambda: ScaleKernel(RBFKernel(ard_num_dims=DIMS, lengthscale_prior=GammaPrior(3.0, 6.0))),
     "main effects": lambda: ScaleKernel(MainEffectsKernel(DIMS)),
     "shared main effects": lambda: MainEffectsKernel(),
     "beta-additive": lambda: beta_additive_covariance(DIMS),
@@ -57,13 +64,13 @@ SUPPORTED: dict[str, Callable[[], Kernel]] = {
 }
 
 UNSUPPORTED: dict[str, Callable[[], Kernel]] = {
-    "beta": lambda: beta_covariance(DIMS),
+    "beta with a learned weight": lambda: beta_covariance(DIMS),
+    "transformed parameters": lambda: ScaleKernel(RBFKernel(ard_num_dims=DIMS)),
     "learned weight": lambda: beta_matern_covariance(DIMS, boundary_weight="learned"),
     "fixed weight": lambda: beta_matern_covariance(DIMS, boundary_weight=0.3),
     "exact distances": lambda: beta_matern_covariance(DIMS, method="lgamma"),
     "matern 1/2": lambda: ScaleKernel(matern(0.5)),
     "some coordinates": lambda: ScaleKernel(MaternKernel(ard_num_dims=2, active_dims=(0, 1))),
-    "another prior": lambda: ScaleKernel(RBFKernel(ard_num_dims=DIMS, lengthscale_prior=GammaPrior(3.0, 6.0))),
     "a product": lambda: ScaleKernel(RBFKernel(ard_num_dims=DIMS)) * MaternKernel(ard_num_dims=DIMS),
     "single precision": lambda: KERNELS["rbf"].make(DIMS).float(),
     "a fixed scale": lambda: KERNELS["rbf"].make(DIMS).requires_grad_(False),
@@ -120,6 +127,24 @@ def test_extreme_bandwidths_are_as_exact(bandwidth: float) -> None:
         found.append(problem(problem.vector()))
     assert found[0][0] == pytest.approx(found[1][0], rel=1e-6)
     assert found[0][1] == pytest.approx(found[1][1], rel=1e-4, abs=1e-4)
+
+
+@pytest.mark.parametrize("weight", [0.0, 1.0])
+@pytest.mark.parametrize("bandwidth", [1.01e-4, 1e-3, 0.02, 0.5, 100.0])
+def test_beta_kernels_of_any_bandwidth_are_as_exact(bandwidth: float, weight: float) -> None:
+    x, y = data()
+    x[2] = x[3] + 1e-7
+    found = []
+    for lean in (True, False):
+        base = BetaKernel(ard_num_dims=DIMS, boundary_weight=weight, method="auto" if lean else "lgamma")
+        kernel = logarithmic(ScaleKernel(base).double())
+        base.bandwidth = bandwidth * torch.tensor([[1.0, 1.5, 40.0]], dtype=torch.float64)
+        problem = Likelihood(x, y, kernel, "unknown", lean=lean)
+        assert problem.is_lean is lean
+        found.append(problem(problem.vector()))
+    (value, gradient), (expected, expected_gradient) = found
+    assert value == pytest.approx(expected, rel=1e-8)
+    assert gradient == pytest.approx(expected_gradient, rel=1e-6, abs=1e-7 * np.abs(expected_gradient).max())
 
 
 def test_main_effects_of_many_points_take_the_way_that_needs_less_memory() -> None:

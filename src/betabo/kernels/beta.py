@@ -11,8 +11,8 @@ from gpytorch.constraints import Interval
 from gpytorch.priors import Prior
 from torch import Tensor
 
+from betabo.kernels.beta_form import BetaForm
 from betabo.kernels.box import BoundaryWeight, BoxKernel
-from betabo.kernels.box_form import BoxForm
 from betabo.kernels.closed_form import ClosedForm, declares
 from betabo.kernels.cube import as_parameter, register_prior
 from betabo.kernels.distance import Method, sq_distance
@@ -128,7 +128,7 @@ class BetaKernel(BoxKernel):
 
 @declares(BetaKernel)
 def _closed_form(kernel: BetaKernel) -> ClosedForm:
-    return BoxForm(kernel, smooth_profile(math.inf))
+    return BetaForm(kernel, smooth_profile(math.inf))
 
 
 def _set_central_lengthscale(kernel: BetaKernel, value: Tensor) -> None:

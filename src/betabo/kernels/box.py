@@ -192,11 +192,19 @@ def log_boundary_factor(x: Tensor, bandwidth: Tensor, weight: Tensor) -> Tensor:
 
 def log_boundary_factor_slope(x: Tensor, bandwidth: Tensor, weight: Tensor) -> Tensor:
     """The derivatives of `log_boundary_factor` by the points' coordinates, `... x n x d`."""
+    return 0.5 * weight * (_excess_slope(x / bandwidth) - _excess_slope((1 - x) / bandwidth)) / bandwidth
 
-    def q(z: Tensor) -> Tensor:  # the derivative of the function of that name in `boundary_excess`
-        return torch.digamma(z + 0.5) - torch.digamma(z + 1)
 
-    return 0.5 * weight * (q(x / bandwidth) - q((1 - x) / bandwidth)) / bandwidth
+def log_boundary_factor_slope_by_bandwidth(x: Tensor, bandwidth: Tensor, weight: Tensor) -> Tensor:
+    """The derivatives of `log_boundary_factor` by the logarithms of the coordinates' bandwidths, `... x n x d`."""
+    low, high, centre = x / bandwidth, (1 - x) / bandwidth, 0.5 / bandwidth
+    by_log = 2 * centre * _excess_slope(centre) - low * _excess_slope(low) - high * _excess_slope(high)
+    return 0.5 * weight * by_log
+
+
+def _excess_slope(z: Tensor) -> Tensor:
+    """The derivative of the function `q` in `boundary_excess`."""
+    return torch.digamma(z + 0.5) - torch.digamma(z + 1)
 
 
 def _number(boundary_weight: object) -> float:

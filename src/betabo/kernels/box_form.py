@@ -1,8 +1,9 @@
 r"""The closed form of the kernels of the Beta distance.
 
-The distance is Euclidean in Chebyshev features (see `betabo.kernels.chebyshev`). By points, each coordinate has a few
-Chebyshev series as its embedding. By parameters, the weights are :math:`w_i = 1/(g_h''(1)\, l_i^2)`, and the matrix
-`A` depends on the bandwidth.
+The distance is Euclidean in Chebyshev features (see `betabo.kernels.chebyshev`), and in exponentials (see
+`betabo.kernels.exponentials`) where a bandwidth is small. By points, each coordinate has a few Chebyshev series, or
+exponentials, as its embedding. By parameters, the weights are :math:`w_i = 1/(g_h''(1)\, l_i^2)`, and the matrix `A`
+depends on the bandwidth.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ import numpy as np
 import torch
 from numpy.polynomial import chebyshev
 from scipy.special import zeta
+from torch import Tensor
 
 from betabo.kernels.box import BoxKernel, log_boundary_factor, log_boundary_factor_slope
 from betabo.kernels.chebyshev import (
@@ -23,6 +25,7 @@ from betabo.kernels.chebyshev import (
     smallest_degree,
 )
 from betabo.kernels.closed_form import Array, AtPoints, ByPoints, Places, product, sum_of_products
+from betabo.kernels.exponentials import ExponentialRule, choose_rule, exponential_features, slopes_by_point
 from betabo.kernels.radial_form import Embedded, Embedding, Metric, Metrics, RadialForm
 from betabo.kernels.special import metric_at_centre
 
@@ -34,22 +37,21 @@ _TOLERANCES = (1e-12, 1e-11)
 class BoxForm(RadialForm):
     """The closed form of a radial kernel of the Beta distance, boundary factors included.
 
-    By points there is none where a bandwidth is too small for the Chebyshev features; by parameters none with boundary
-    factors, without length scales, or where the kernel is told to sum log-gammas.
+    By parameters there is none with boundary factors, without length scales, or where the kernel is told to sum
+    log-gammas.
     """
 
     kernel: BoxKernel
 
     def embedding(self, dims: int) -> Embedding | None:
-        """Chebyshev series of each coordinate, or None where it takes too many polynomials."""
+        """Chebyshev series of each coordinate; exponentials where it would take too many polynomials."""
         bandwidth, weight = (t.detach().double().flatten() for t in self.kernel.geometry())
-        by_tolerance = (
-            choose_degrees(bandwidth, 1 / metric_at_centre(bandwidth), len(bandwidth) * tolerance)
-            for tolerance in _TOLERANCES
-        )
+        unit, count = 1 / metric_at_centre(bandwidth), len(bandwidth)
+        by_tolerance = (choose_degrees(bandwidth, unit, count * tolerance) for tolerance in _TOLERANCES)
         degrees = next((found for found in by_tolerance if found is not None), None)
         if degrees is None:
-            return None
+            rule = choose_rule(bandwidth, unit, count * _TOLERANCES[0])
+            return None if rule is None else _by_exponentials(bandwidth, weight.sqrt().expand(dims), rule)
         # One bandwidth for all coordinates takes one set of series, which the weights then stretch.
         values = np.zeros((len(bandwidth), max(degrees), max(degrees)))
         for degree in set(degrees):
@@ -130,3 +132,20 @@ class BoxForm(RadialForm):
             return AtPoints(covariance, variance, gradient)
 
         return at
+
+
+def _by_exponentials(bandwidth: Tensor, stretch: Tensor, rule: ExponentialRule) -> Embedding:
+    """Exponentials of each coordinate, times the square roots of the weights, `d`."""
+    factors = stretch.unsqueeze(-1)
+
+    def embed(points: Array) -> Embedded:
+        places = torch.from_numpy(points)
+
+        def pull(slopes: Array) -> Array:
+            by_feature = torch.from_numpy(slopes).unflatten(-1, (len(stretch), -1))  # b x d x 2K
+            by_feature = by_feature * slopes_by_point(places, bandwidth, rule) * factors
+            return torch.sum(by_feature, dim=-1).numpy()
+
+        return Embedded((exponential_features(places, bandwidth, rule) * factors).flatten(-2).numpy(), pull)
+
+    return embed

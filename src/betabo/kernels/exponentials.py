@@ -32,6 +32,7 @@ Array = npt.NDArray[np.float64]
 
 _STEPS = np.arange(0.5, 0.19, -0.02)  # of ln t, the longest first
 _GAUSS = 7  # points in place of those below t = h; their error is less than 1e-16 / h
+_LOWEST = -100.0  # exponent that makes no difference any more; far below, exponentials take ten times as long
 
 
 @dataclass(frozen=True)
@@ -123,11 +124,34 @@ def exponential_features(x: Tensor, bandwidth: Tensor, rule: ExponentialRule) ->
     Returns:
         Features, `... x d x 2K`.
     """
+    decay, at_centre, factors = _exponents(x, bandwidth, rule)
+    return ((torch.expm1(decay) - torch.expm1(at_centre)) * factors).flatten(-2)
+
+
+@torch.no_grad()
+def features_with_slopes(x: Tensor, bandwidth: Tensor, rule: ExponentialRule) -> tuple[Tensor, Tensor]:
+    """What `exponential_features` gives, and its derivatives by the logarithms of the bandwidths, without a graph."""
+    slopes, at_centre, factors = _exponents(x, bandwidth, rule)
+    features = torch.expm1(slopes)
+    slopes.addcmul_(slopes, features).neg_().add_(at_centre * at_centre.exp()).mul_(factors)
+    features.sub_(torch.expm1(at_centre)).mul_(factors)
+    return features.flatten(-2), slopes.flatten(-2)
+
+
+def slopes_by_point(x: Tensor, bandwidth: Tensor, rule: ExponentialRule) -> Tensor:
+    """The derivatives of `exponential_features` by the points, of the same shape."""
+    decay, _, factors = _exponents(x, bandwidth, rule)
+    rates = torch.from_numpy(rule.rates).to(x.device) * factors / bandwidth.unsqueeze(-1).unsqueeze(-1)
+    return (torch.cat([-rates, rates], dim=-2) * decay.exp()).flatten(-2)
+
+
+def _exponents(x: Tensor, bandwidth: Tensor, rule: ExponentialRule) -> tuple[Tensor, Tensor, Tensor]:
+    """The exponents of both ends, `... x d x 2 x K`, those at the centre, `... x d x 1 x K`, and the factors, `K`."""
     rates, factors = (torch.from_numpy(t).to(x.device) for t in (rule.rates, rule.factors))
-    minus = -1 / bandwidth.unsqueeze(-1)
-    ends = torch.stack([x, 1 - x], dim=-1).unsqueeze(-1) * minus.unsqueeze(-1)  # ... x d x 2 x 1
-    centre = torch.expm1(0.5 * minus * rates).unsqueeze(-2)
-    return ((torch.expm1(ends * rates) - centre) * factors).flatten(-2)
+    minus = -1 / bandwidth.unsqueeze(-1).unsqueeze(-1)
+    ends = torch.stack([x, 1 - x], dim=-1).unsqueeze(-1)
+    at_ends, at_centre = ((place * minus * rates).clamp_min_(_LOWEST) for place in (ends, 0.5))
+    return at_ends, at_centre, factors
 
 
 def exponential_form(x1: Tensor, x2: Tensor, bandwidth: Tensor, weight: Tensor, rule: ExponentialRule) -> Tensor:

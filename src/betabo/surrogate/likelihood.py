@@ -1,8 +1,8 @@
 """The negative log posterior of a Gaussian process's hyperparameters, with its gradient, as a function of a vector.
 
 The gradient of the log marginal likelihood with respect to the covariance matrix is known in closed form, so only the
-covariance matrix and the priors remain to be differentiated: in closed form where the kernel has one
-(`betabo.kernels.closed_form`, `betabo.surrogate.log_prior`), and else by autograd through the kernel. Parameters
+covariance matrix and the priors remain to be differentiated: in closed form where there is one
+(`betabo.kernels.closed_form`, `betabo.surrogate.log_prior`), and else by autograd. Parameters
 that a constraint keeps positive are fitted in their logarithms.
 """
 
@@ -84,7 +84,7 @@ class Likelihood:
         evaluations: Number of evaluations so far.
         messages: What went wrong so far.
         worst: What an impossible vector costs.
-        is_lean: Whether the kernel and its priors have a closed form that is used.
+        is_lean: Whether the kernel has a closed form that is used.
     """
 
     worst = 1e10
@@ -99,8 +99,7 @@ class Likelihood:
             limits.append((math.log(LOWEST_NOISE), math.log(10.0)))
         self.bounds = np.array(limits, dtype=np.float64).reshape(-1, 2)
         self._by_autograd = _ByAutograd(x, kernel, self.slots)
-        places = {slot.parameter: slot.place for slot in self.slots if slot.logarithmic}
-        self._lean = _Lean.of(x, kernel, places) if lean and len(places) == len(self.slots) else None
+        self._lean = _Lean.of(x, kernel, self.slots) if lean else None
 
     @property
     def is_lean(self) -> bool:  # noqa: D102
@@ -206,19 +205,13 @@ class _ByAutograd:
     """Any kernel with any priors."""
 
     def __init__(self, x: Tensor, kernel: Kernel, slots: Sequence[Slot]) -> None:
-        self.x, self.kernel, self.slots = x, kernel, slots
-        self.priors = [(prior, closure, module) for _, module, prior, closure, _ in kernel.named_priors()]
+        self.x, self.prior = x, _PriorByAutograd(kernel, slots)
 
     def at(self, vector: Vector) -> _Model:
-        for slot in self.slots:
-            slot.write(vector)
+        log_prior = self.prior.at(vector)
         with torch.enable_grad():
-            covariance = covariance_matrix(self.kernel, self.x)
-            log_prior = sum(
-                (prior.log_prob(closure(module)).sum() for prior, closure, module in self.priors),
-                start=torch.zeros((), dtype=self.x.dtype, device=self.x.device),
-            )
-        return _Graph(self.slots, covariance, log_prior)
+            covariance = covariance_matrix(self.prior.kernel, self.x)
+        return _Graph(self.prior.slots, covariance, log_prior)
 
 
 @dataclass(frozen=True)
@@ -235,25 +228,68 @@ class _Graph:
         outputs, slopes = [self.covariance], [slope]
         if self.log_density.requires_grad:
             outputs, slopes = [self.covariance, self.log_density], [slope, -torch.ones_like(self.log_density)]
-        parameters = [slot.parameter for slot in self.slots]
-        found = torch.autograd.grad(outputs, parameters, slopes, allow_unused=True)
-        for slot, grad in zip(self.slots, found, strict=True):
-            if grad is not None:
-                scaled = grad * slot.parameter.detach() if slot.logarithmic else grad
-                gradient[slot.place] = scaled.double().flatten().numpy()
+        _write_gradient(self.slots, outputs, slopes, gradient)
+
+
+@dataclass(frozen=True)
+class _PriorByAutograd:
+    """Log density under any priors, of whatever the kernel makes of its parameters."""
+
+    kernel: Kernel
+    slots: Sequence[Slot]
+
+    def at(self, vector: Vector) -> Tensor:
+        """The density at a vector, as the end of a graph; the kernel has its parameters then."""
+        for slot in self.slots:
+            slot.write(vector)
+        like = self.slots[0].parameter
+        with torch.enable_grad():
+            return sum(
+                (prior.log_prob(closure(module)).sum() for _, module, prior, closure, _ in self.kernel.named_priors()),
+                start=torch.zeros((), dtype=like.dtype, device=like.device),
+            )
+
+    def __call__(self, vector: Vector) -> float:
+        return float(self.at(vector).detach())
+
+    def gradient(self, vector: Vector) -> Vector:
+        gradient, density = np.zeros(self.slots[-1].place.stop), self.at(vector)
+        _write_gradient(self.slots, [density], [torch.ones_like(density)], gradient)
+        return gradient
+
+
+def _write_gradient(slots: Sequence[Slot], outputs: list[Tensor], slopes: list[Tensor], gradient: Vector) -> None:
+    """The derivatives in a vector's numbers of a function with the given slopes in the outputs."""
+    found = torch.autograd.grad(outputs, [slot.parameter for slot in slots], slopes, allow_unused=True)
+    for slot, grad in zip(slots, found, strict=True):
+        if grad is not None:
+            scaled = grad * slot.parameter.detach() if slot.logarithmic else grad
+            gradient[slot.place] = scaled.double().flatten().numpy()
+
+
+class _Prior(Protocol):
+    """Log density of a kernel's parameters at a vector that begins with them."""
+
+    @abstractmethod
+    def __call__(self, vector: Vector) -> float: ...
+
+    @abstractmethod
+    def gradient(self, vector: Vector) -> Vector:
+        """Its derivatives, as many as there are parameters."""
 
 
 @dataclass(frozen=True)
 class _Lean:
-    """A kernel with priors that both have a closed form."""
+    """A kernel that has a closed form, with priors that need none: they are cheap."""
 
     kernel: ByParameters
-    prior: LogPrior
+    prior: _Prior
 
     @classmethod
-    def of(cls, x: Tensor, kernel: Kernel, places: Mapping[Tensor, slice]) -> _Lean | None:
-        prior, form = LogPrior.of(kernel, places), by_parameters(kernel, x, places)
-        return None if prior is None or form is None else cls(form, prior)
+    def of(cls, x: Tensor, kernel: Kernel, slots: Sequence[Slot]) -> _Lean | None:
+        places = {slot.parameter: slot.place for slot in slots if slot.logarithmic}
+        form = by_parameters(kernel, x, places)
+        return None if form is None else cls(form, LogPrior.of(kernel, places) or _PriorByAutograd(kernel, slots))
 
     def at(self, vector: Vector) -> _Model | None:
         kernel = self.kernel(vector)
@@ -263,7 +299,7 @@ class _Lean:
 @dataclass(frozen=True)
 class _LeanModel:
     kernel: AtParameters
-    prior: LogPrior
+    prior: _Prior
     vector: Vector
 
     @property
@@ -276,4 +312,5 @@ class _LeanModel:
 
     def gradient(self, slope: Tensor, gradient: Vector) -> None:
         self.kernel.add_gradient(slope.numpy(), gradient)
-        gradient[: self.prior.size] -= self.prior.gradient(self.vector)
+        by_prior = self.prior.gradient(self.vector)
+        gradient[: len(by_prior)] -= by_prior
