@@ -2,9 +2,10 @@
 
     python benchmarks/small_bandwidths.py
 
-Given are, in 20 dimensions, milliseconds of the kernel matrix, of the matrix with its gradient, of an evaluation of the
-likelihood with its gradient, and seconds of a fit of `beta-paper`: from bandwidths near the given one, to values drawn
-with these. The two ways take turns; the threads are those of `OMP_NUM_THREADS`.
+Given are, for `beta-paper` in 20 dimensions, milliseconds of the kernel matrix, of the matrix with its gradient, of an
+evaluation of the likelihood with its gradient, and of the posterior at 12 points with its gradient; and seconds of a
+fit that starts at bandwidths near the given one, to values drawn with these. The two ways take turns; the threads are
+those of `OMP_NUM_THREADS`.
 """
 
 from __future__ import annotations
@@ -22,7 +23,8 @@ from torch import Tensor
 
 from betabo.kernels.catalogue import make_kernel
 from betabo.surrogate import FitState, fit_gp
-from betabo.surrogate.gp import cholesky, covariance_matrix
+from betabo.surrogate.gp import GaussianProcess, cholesky, covariance_matrix
+from betabo.surrogate.lean import LeanPosterior
 from betabo.surrogate.likelihood import Likelihood
 
 DIMS = 20
@@ -53,14 +55,15 @@ def data(count: int, bandwidth: Tensor) -> tuple[Tensor, Tensor]:
 
 
 def seconds(functions: list[Callable[[], object]], repeats: int) -> list[float]:
-    """Median seconds of each, after one call that does not count."""
+    """Median seconds of each, after one call that does not count: of the processor, with one thread, else elapsed."""
+    clock = time.process_time if torch.get_num_threads() == 1 else time.perf_counter
     rounds: list[list[float]] = []
     for _ in range(repeats + 1):
         times = []
         for function in functions:
-            start = time.perf_counter()
+            start = clock()
             function()
-            times.append(time.perf_counter() - start)
+            times.append(clock() - start)
         rounds.append(times)
     return [median(times) for times in zip(*rounds[1:], strict=True)]
 
@@ -71,6 +74,17 @@ def evaluate(kernel: ScaleKernel, x: Tensor, backward: bool) -> None:
         covariance = covariance_matrix(kernel, x)
         if backward:
             torch.autograd.grad(covariance, list(kernel.parameters()), covariance.detach())
+
+
+def look(process: GaussianProcess, lean: LeanPosterior | None, points: Tensor) -> None:
+    """Mean and standard deviation at points with their gradients, in closed form if there is one."""
+    ones = torch.ones(len(points), dtype=torch.float64)
+    if lean is not None:
+        lean.predict(points).gradient(ones, ones)
+        return
+    leaves = points.unsqueeze(-2).requires_grad_()
+    posterior = process.posterior(leaves)
+    torch.autograd.grad((posterior.mean + posterior.variance.sqrt()).sum(), leaves)
 
 
 def fit(x: Tensor, y: Tensor, kernel: ScaleKernel, state: FitState) -> None:
@@ -92,6 +106,10 @@ def row(count: int, level: float, repeats: int) -> list[str]:
     likelihoods = [Likelihood(x, y, kernel, "unknown") for kernel in kernels]
     vector = np.clip(likelihoods[0].vector_of(state.parameters, NOISE), *likelihoods[0].bounds.T)
     cells.append(seconds([partial(likelihood, vector) for likelihood in likelihoods], repeats))
+    processes = [GaussianProcess(x, y, kernel, NOISE) for kernel in kernels]
+    points = torch.rand(12, DIMS, generator=generator, dtype=torch.float64)
+    leans = [None, LeanPosterior.of(processes[1])]
+    cells.append(seconds([partial(look, *pair, points) for pair in zip(processes, leans, strict=True)], repeats))
     fits = seconds([partial(fit, x, y, paper_kernel(m, bandwidth), state) for m in METHODS], max(1, repeats // 5))
     texts = [f"{1e3 * slow:.1f} / {1e3 * fast:.1f} = {slow / fast:.1f}" for slow, fast in cells]
     return [str(count), f"{level:g}", *texts, f"{fits[0]:.2f} / {fits[1]:.2f} = {fits[0] / fits[1]:.1f}"]
@@ -105,7 +123,7 @@ def main() -> None:
     parser.add_argument("--repeats", type=int, default=10)
     arguments = parser.parse_args()
     print(f"{torch.get_num_threads()} threads; log-gammas / automatic = ratio")
-    columns = ["n", "h", "matrix, ms", "with gradient, ms", "likelihood, ms", "fit, s"]
+    columns = ["n", "h", "matrix, ms", "with gradient, ms", "likelihood, ms", "posterior, ms", "fit, s"]
     print(f"| {' | '.join(columns)} |\n|{'---:|' * len(columns)}")
     for count in arguments.sizes:
         for level in arguments.bandwidths:
