@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import math
-import sys
 from typing import Any
 
 import numpy as np
 import pytest
-from scipy.optimize import OptimizeResult
 
 from betabo import Categorical, Config, Fixed, Float, Int, Optimizer, minimize
 from betabo.optimizer import SearchResult
@@ -189,104 +187,6 @@ class TestFailures:
             minimize(objective, BOX, budget=3, **QUICK)
 
 
-class TestProgress:
-    def test_is_shown_when_asked_for(self, capsys: pytest.CaptureFixture[str]) -> None:
-        def objective(x: Any) -> float:
-            return math.nan if x[0] > 5 else bowl(x)
-
-        result = minimize(objective, BOX, budget=5, progress=True, **QUICK)
-        shown = capsys.readouterr().out
-        assert "minimizing" in shown
-        assert "5/5" in shown
-        assert f"best {result.fun:.6g}" in shown
-        assert result.nfail > 0
-        assert f"{result.nfail} failed" in shown
-
-    def test_is_not_shown_otherwise(self, capsys: pytest.CaptureFixture[str]) -> None:
-        minimize(bowl, BOX, budget=3, **QUICK)
-        captured = capsys.readouterr()
-        assert captured.out + captured.err == ""
-
-    def test_needs_rich_and_says_so(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setitem(sys.modules, "rich.progress", None)
-        with pytest.raises(ImportError, match=r"progress=True needs rich: pip install 'betabo\[progress\]'"):
-            minimize(bowl, BOX, budget=3, progress=True, **QUICK)
-
-
-@pytest.fixture(scope="module")
-def in_a_box() -> SearchResult:
-    def objective(x: Any) -> float:
-        values.append(math.nan if len(values) == 2 else bowl(x))
-        return values[-1]
-
-    values: list[float] = []
-    return minimize(objective, BOX, budget=6, seed=0, starting_points=4)
-
-
-@pytest.fixture(scope="module")
-def with_names() -> SearchResult:
-    return minimize(mixed, space=MIXED, budget=6, **QUICK)
-
-
-class TestResult:
-    def test_is_scipy_s(self, in_a_box: SearchResult) -> None:
-        assert isinstance(in_a_box, OptimizeResult)
-        assert in_a_box["fun"] == in_a_box.fun
-        assert "success: True" in repr(in_a_box)
-        assert in_a_box.seconds["fit"] > 0
-        assert in_a_box.seconds["acquisition"] > 0
-
-    def test_as_pandas_has_a_row_for_each_evaluation(self, in_a_box: SearchResult) -> None:
-        table = in_a_box.to_pandas()
-        assert len(table) == 6
-        points = np.array([in_a_box.space.from_unit(e.unit) for e in in_a_box.history])
-        assert np.array_equal(table[["x0", "x1"]].to_numpy(), points)
-        assert table["evaluation"].tolist() == list(range(6))
-        assert table["failed"].tolist() == [False, False, True, False, False, False]
-        assert table["value"].isna().tolist() == table["failed"].tolist()
-        assert table["error"][2] == "the value was nan"
-        assert table["best"].tolist() == np.fmin.accumulate(table["value"]).tolist()
-        assert table["origin"].tolist() == ["start"] * 4 + ["model"] * 2
-        assert table["fit"].tolist() == [""] * 4 + ["fitted"] * 2
-        assert [len(scales) for scales in table["lengthscale"]] == [0] * 4 + [2] * 2
-        assert (table["fit_seconds"] > 0).tolist() == [False] * 4 + [True] * 2
-        edge = np.minimum(points - [-5, 0], [10, 15] - points).min(axis=1) / 7.5
-        assert table["boundary_distance"].to_numpy() == pytest.approx(edge, abs=1e-9)
-
-    def test_as_pandas_has_the_parameters_as_columns(self, with_names: SearchResult) -> None:
-        table = with_names.to_pandas()
-        assert list(table.columns[1:5]) == ["rate", "n", "act", "k"]
-        for (_, row), evaluation in zip(table.iterrows(), with_names.history, strict=True):
-            assert {name: row[name] for name in MIXED} == with_names.space.from_unit(evaluation.unit)
-            assert row["value"] == evaluation.value
-
-    @pytest.mark.parametrize("fixture", ["in_a_box", "with_names"])
-    def test_as_arrow_is_the_same_table(self, fixture: str, request: pytest.FixtureRequest) -> None:
-        result = request.getfixturevalue(fixture)
-        arrow, frame = result.to_arrow(), result.to_pandas()
-        assert arrow.num_rows == 6
-        assert arrow.column_names == list(frame.columns)
-        for name in arrow.column_names:
-            column = arrow.column(name).to_pylist()
-            assert str(column) == str(frame[name].tolist()), name
-
-    @pytest.mark.parametrize(("method", "library"), [("to_pandas", "pandas"), ("to_arrow", "pyarrow")])
-    def test_tables_need_their_library_and_say_so(
-        self, method: str, library: str, in_a_box: SearchResult, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
-        monkeypatch.setitem(sys.modules, library, None)
-        with pytest.raises(ImportError, match=rf"{method} needs {library}: pip install 'betabo\[tables\]'"):
-            getattr(in_a_box, method)()
-
-
-def test_a_parameter_named_like_a_column_keeps_its_values() -> None:
-    space = {"value": Float(5.0, 6.0), "noise": Float(0.0, 1.0)}
-    table = minimize(lambda p: p["value"] + p["noise"], space=space, budget=4, seed=0).to_pandas()
-    assert table["param_value"].between(5, 6).all()
-    assert table["param_noise"].between(0, 1).all()
-    np.testing.assert_allclose(table["value"], table["param_value"] + table["param_noise"])
-
-
 def test_a_value_that_is_no_number_is_a_failed_evaluation() -> None:
     result = minimize(
         lambda x: "good" if x[0] > 0.5 else float(x[0]), [(0.0, 1.0)], budget=6, seed=0, starting_points=6
@@ -299,9 +199,3 @@ def test_a_value_that_is_no_number_is_a_failed_evaluation() -> None:
 def test_unknown_settings_are_refused_by_name() -> None:
     with pytest.raises(TypeError, match=r"unknown setting kernal, expected some of kernel, acquisition"):
         minimize(lambda x: 0.0, [(0.0, 1.0)], kernal="beta")
-
-
-def test_a_printed_result_is_short() -> None:
-    printed = repr(minimize(lambda x: float(x[0]), [(0.0, 1.0)], budget=20, seed=0, starting_points=20))
-    assert "fun:" in printed
-    assert len(printed) < 1000

@@ -22,8 +22,8 @@ from optuna.trial import Trial, TrialState, create_trial
 from betabo import Categorical, Config, Float, Int, Space
 from betabo.kernels import BetaMaternKernel
 from betabo.kernels.catalogue import KERNELS
-from betabo.optuna import BetaSampler, fit_study
-from betabo.optuna.attributes import INTERRUPTED, PROPOSAL, STEP, WITHDRAWN
+from betabo.optuna import BetaSampler
+from betabo.optuna.attributes import PROPOSAL, STEP
 from betabo.optuna.space import from_distributions
 from betabo.optuna.study_data import StudyData
 
@@ -256,47 +256,6 @@ class TestWorkers:
         assert len({tuple(p.values()) for p in points(study)}) == 12
 
 
-class TestRecord:
-    def test_failures_count_unless_another_trial_takes_their_place(self) -> None:
-        study = optuna.create_study()
-        for x, attributes in ((1.0, {}), (2.0, {INTERRUPTED: 5}), (3.0, {WITHDRAWN: True}), (4.0, {})):
-            study.add_trial(
-                create_trial(
-                    state=TrialState.FAIL, params={"x": x, "y": 0.0}, distributions=BOX, system_attrs=attributes
-                )
-            )
-        study.add_trial(
-            create_trial(params={"x": 4.0, "y": 0.0}, distributions=BOX, value=1, system_attrs={"retry_history": [3]})
-        )
-        data = StudyData.of(study.trials, BOX, study.directions).data
-        assert data.failed[:, 0].tolist() == [0.6]
-        assert data.points[:, 0].tolist() == [0.9]
-
-    def test_pruned_trials_are_no_better_than_the_median(self) -> None:
-        study = optuna.create_study(direction="maximize")
-        for value in (1.0, 2.0, 3.0):
-            study.add_trial(create_trial(params={"x": value, "y": 0.0}, distributions=BOX, value=value))
-        for reported in ({0: 9.0, 1: 0.5}, {0: 9.0}, {}):
-            study.add_trial(
-                create_trial(
-                    state=TrialState.PRUNED,
-                    params={"x": 0.0, "y": 0.0},
-                    distributions=BOX,
-                    intermediate_values=reported,
-                )
-            )
-        data = StudyData.of(study.trials, BOX, study.directions).data
-        assert data.values.tolist() == [-1.0, -2.0, -3.0, -0.5, -2.0]
-        assert len(data.failed) == 1
-
-    def test_trials_without_the_parameters_are_left_out(self) -> None:
-        study = optuna.create_study()
-        study.add_trial(create_trial(params={"x": 1.0}, distributions={"x": BOX["x"]}, value=1))
-        wide = {"x": FloatDistribution(-9, 9), "y": BOX["y"]}
-        study.add_trial(create_trial(params={"x": 1.0, "y": 1.0}, distributions=wide, value=1))
-        assert len(StudyData.of(study.trials, BOX, study.directions).finished) == 0
-
-
 class TestConstraints:
     @staticmethod
     def constrained(trial: Trial) -> float:
@@ -324,13 +283,6 @@ class TestConstraints:
         study.optimize(narrow, n_trials=15)
         assert not any(trial.constraints["disc"] <= 0 for trial in study.trials[:4])
         assert study.best_trial.constraints["disc"] <= 0
-
-    def test_one_that_a_trial_did_not_set_counts_as_violated(self) -> None:
-        study = optuna.create_study()
-        study.add_trial(create_trial(params={"x": 0.0, "y": 0.0}, distributions=BOX, value=0, constraints={"c": -1.0}))
-        study.add_trial(create_trial(params={"x": 1.0, "y": 0.0}, distributions=BOX, value=0, constraints={"c": 3.0}))
-        study.add_trial(create_trial(params={"x": 2.0, "y": 0.0}, distributions=BOX, value=0))
-        assert StudyData.of(study.trials, BOX, study.directions).data.constraints[:, 0].tolist() == [-1.0, 3.0, 3.0]
 
 
 class TestSeveralObjectives:
@@ -433,45 +385,6 @@ class TestSpace:
         assert one.last_model.space == Space({"x": Float(-5, 5), "y": Float(0, 3)})
         study.optimize(lambda trial: trial.suggest_float("y", 0, 3), n_trials=2)
         assert one.last_model.space == Space({"y": Float(0, 3)})
-
-
-class TestModel:
-    def test_last_model_predicts_in_the_units_of_the_study(self) -> None:
-        one = sampler(kernel="beta-matern", noise="none")
-        study = optuna.create_study(direction="maximize", sampler=one)
-        assert one.last_model is None
-        study.optimize(lambda trial: 100 - bowl(trial), n_trials=12)
-        model = one.last_model
-        assert model is not None
-        assert model.values[:, 0].tolist() == [trial.value for trial in study.trials[:11]]
-        low, middle, high = model.quantiles(model.units, [0.1, 0.5, 0.9])
-        assert np.abs(middle - model.values[:, 0]).max() < 0.5
-        assert (low <= middle).all()
-        assert (middle <= high).all()
-        assert len(model.diagnostics["lengthscale"]) == 2
-
-    def test_of_a_study_of_another_sampler(self) -> None:
-        study = optuna.create_study(sampler=optuna.samplers.RandomSampler(seed=0))
-
-        def objective(trial: Trial) -> float:
-            return bowl(trial) + (trial.suggest_categorical("c", ["a", "b"]) == "a")
-
-        study.optimize(objective, n_trials=30)
-        model = fit_study(study)
-        assert model.space.parameters["c"] == Categorical([0, 1])
-        assert model.units.shape == (30, 4)
-        best, worst = ({"x": 1.0, "y": 0.0, "c": 1}, {"x": -5.0, "y": 3.0, "c": 0})
-        ((low, high),) = model.quantiles([model.space.to_unit(best), model.space.to_unit(worst)], [0.5])
-        assert low < 1.5
-        assert high > 30
-
-    def test_says_what_it_lacks(self) -> None:
-        study = optuna.create_study(study_name="empty")
-        with pytest.raises(ValueError, match="'empty' has no parameter that all its finished trials share"):
-            fit_study(study)
-        study.add_trial(create_trial(params={"n": 1}, distributions={"n": IntDistribution(0, 3)}, value=0))
-        with pytest.raises(ValueError, match="1 finished trials, expected at least 2"):
-            fit_study(study)
 
 
 def test_space_of_integers_and_choices_is_used_up_without_an_error() -> None:

@@ -208,7 +208,3 @@ def test_a_command_is_described_by_json() -> None:
     objective = CommandObjective("p {x}", result="r.json", timeout=2)
     assert objective_from_json(json.loads(json.dumps(objective.to_json()))) == objective
     assert objective.describe() == "p {x}"
-
-
-def test_folders_have_harmless_names() -> None:
-    assert Workspace.of(Path("logs"), "../a b/c", 3).log == Path("logs/__a_b_c/trial-00003.log")

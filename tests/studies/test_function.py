@@ -162,32 +162,3 @@ def test_a_function_is_described_by_json() -> None:
     objective = FunctionObjective("job.py:by_name", timeout=3)
     assert objective_from_json(json.loads(json.dumps(objective.to_json()))) == objective
     assert objective.describe() == "job.py:by_name"
-
-
-@pytest.mark.parametrize(
-    "data",
-    [
-        {},
-        {"type": "pickle"},
-        {"type": "function"},
-        {"type": "command", "shell": 1},
-        {"type": ["function"]},
-        {"type": "nowhere.at.all:Objective"},
-        {"type": "subprocess:NoSuchName"},
-        {"type": "subprocess:Popen", "args": ["touch", "pwned"]},
-        {"type": "subprocess:run", "args": ["touch", "pwned"]},
-        {"type": "os.path:join"},
-        {"type": ":Popen"},
-        {"type": "betabo.studies:FunctionObjective", "shell": 1},
-    ],
-    ids=str,
-)
-def test_a_wrong_description_is_refused(data: dict[str, Any]) -> None:
-    with pytest.raises(StudyError, match="objective's"):
-        objective_from_json(data)
-    assert not Path("pwned").exists()
-
-
-def test_an_objective_of_another_package_is_found_by_its_class() -> None:
-    data = {"type": "betabo.studies.function:FunctionObjective", "target": "job.py:by_name", "timeout": 3}
-    assert objective_from_json(data) == FunctionObjective("job.py:by_name", timeout=3)

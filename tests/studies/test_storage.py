@@ -9,9 +9,7 @@ from typing import Any
 
 import optuna
 import pytest
-from optuna.exceptions import StorageInternalError
 from optuna.trial import TrialState
-from sqlalchemy.exc import OperationalError
 
 from betabo.studies import StudyError, list_studies, load_study, open_storage
 from betabo.studies.database_errors import with_patience
@@ -223,48 +221,6 @@ def test_two_that_take_the_same_trial_from_the_queue_never_both_get_it() -> None
     for thread in threads:
         thread.join()
     assert sorted(taken) == list(range(count))
-
-
-def locked() -> StorageInternalError:
-    error = StorageInternalError("commit")
-    error.__cause__ = OperationalError("UPDATE", {}, sqlite3.OperationalError("database is locked"))
-    return error
-
-
-def test_patience_outlasts_a_lock() -> None:
-    failures = [locked(), locked()]
-    said: list[str] = []
-
-    def action() -> int:
-        if failures:
-            raise failures.pop()
-        return 3
-
-    assert with_patience(action, URL, said.append) == 3
-    assert len(said) == 1
-    assert "database is locked" in said[0]
-
-
-def test_patience_ends() -> None:
-    def action() -> None:
-        raise locked()
-
-    with pytest.raises(StudyError, match=r"studies.db cannot be used: database is locked; another program holds it"):
-        with_patience(action, URL, patience=0.2)
-
-
-def test_a_real_lock_is_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("betabo.studies.storage.LOCK_TIMEOUT", 0.05)
-    study = make_study()
-    other = sqlite3.connect("studies.db", isolation_level=None, check_same_thread=False)
-    other.execute("BEGIN EXCLUSIVE")
-    timer = threading.Timer(0.5, lambda: other.execute("ROLLBACK"))
-    timer.start()
-    said: list[str] = []
-    assert with_patience(lambda: study.ask().number, URL, said.append) == 0
-    timer.join()
-    other.close()
-    assert said
 
 
 def test_nothing_stored_is_a_pickle(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -202,14 +202,6 @@ def test_what_an_objective_notes_is_stored_with_the_trial(make_plan: MakePlan) -
         assert isinstance(row["seconds"], float)
 
 
-@pytest.mark.parametrize(("name", "value"), [("", 1), (None, 1), ("path", Path("a")), ("set", {1})])
-def test_a_note_is_plain_json(name: Any, value: Any) -> None:
-    workspace = Workspace.of(Path("logs"), "test", 0)
-    with pytest.raises(TypeError):
-        workspace.note(name, value)
-    assert workspace.notes == {}
-
-
 def test_a_worker_stops_when_asked(make_plan: MakePlan) -> None:
     stop = threading.Event()
     plan = make_plan()

@@ -1,0 +1,103 @@
+"""What a study's trials tell the model."""
+
+from __future__ import annotations
+
+import numpy as np
+import optuna
+import pytest
+from optuna.distributions import BaseDistribution, CategoricalDistribution, FloatDistribution
+from optuna.trial import TrialState, create_trial
+
+from betabo import Float, Space
+from betabo.optuna.attributes import INTERRUPTED, WITHDRAWN
+from betabo.optuna.study_data import StudyData
+
+BOX: dict[str, BaseDistribution] = {"x": FloatDistribution(-5, 5), "y": FloatDistribution(0, 3)}
+
+
+class TestTrials:
+    def test_failures_count_unless_another_trial_takes_their_place(self) -> None:
+        study = optuna.create_study()
+        for x, attributes in ((1.0, {}), (2.0, {INTERRUPTED: 5}), (3.0, {WITHDRAWN: True}), (4.0, {})):
+            study.add_trial(
+                create_trial(
+                    state=TrialState.FAIL, params={"x": x, "y": 0.0}, distributions=BOX, system_attrs=attributes
+                )
+            )
+        study.add_trial(
+            create_trial(params={"x": 4.0, "y": 0.0}, distributions=BOX, value=1, system_attrs={"retry_history": [3]})
+        )
+        data = StudyData.of(study.trials, BOX, study.directions).data
+        assert data.failed[:, 0].tolist() == [0.6]
+        assert data.points[:, 0].tolist() == [0.9]
+
+    def test_pruned_trials_are_no_better_than_the_median(self) -> None:
+        study = optuna.create_study(direction="maximize")
+        for value in (1.0, 2.0, 3.0):
+            study.add_trial(create_trial(params={"x": value, "y": 0.0}, distributions=BOX, value=value))
+        for reported in ({0: 9.0, 1: 0.5}, {0: 9.0}, {}):
+            study.add_trial(
+                create_trial(
+                    state=TrialState.PRUNED,
+                    params={"x": 0.0, "y": 0.0},
+                    distributions=BOX,
+                    intermediate_values=reported,
+                )
+            )
+        data = StudyData.of(study.trials, BOX, study.directions).data
+        assert data.values.tolist() == [-1.0, -2.0, -3.0, -0.5, -2.0]
+        assert len(data.failed) == 1
+
+    def test_trials_without_the_parameters_are_left_out(self) -> None:
+        study = optuna.create_study()
+        study.add_trial(create_trial(params={"x": 1.0}, distributions={"x": BOX["x"]}, value=1))
+        wide = {"x": FloatDistribution(-9, 9), "y": BOX["y"]}
+        study.add_trial(create_trial(params={"x": 1.0, "y": 1.0}, distributions=wide, value=1))
+        assert len(StudyData.of(study.trials, BOX, study.directions).finished) == 0
+
+
+def test_a_constraint_that_a_trial_did_not_set_counts_as_violated() -> None:
+    study = optuna.create_study()
+    study.add_trial(create_trial(params={"x": 0.0, "y": 0.0}, distributions=BOX, value=0, constraints={"c": -1.0}))
+    study.add_trial(create_trial(params={"x": 1.0, "y": 0.0}, distributions=BOX, value=0, constraints={"c": 3.0}))
+    study.add_trial(create_trial(params={"x": 2.0, "y": 0.0}, distributions=BOX, value=0))
+    assert StudyData.of(study.trials, BOX, study.directions).data.constraints[:, 0].tolist() == [-1.0, 3.0, 3.0]
+
+
+def test_values_are_of_which_less_is_better() -> None:
+    study = optuna.create_study(directions=["minimize", "maximize"])
+    study.add_trial(create_trial(params={"x": 0.0, "y": 0.0}, distributions=BOX, values=[1.0, 2.0]))
+    known = StudyData.of(study.trials, BOX, study.directions)
+    assert known.signs.tolist() == [1.0, -1.0]
+    assert known.data.values.tolist() == [[1.0, -2.0]]
+    assert known.space == Space({"x": Float(-5, 5), "y": Float(0, 3)})
+
+
+def test_infinite_values_are_moved_to_the_worst_finite_one() -> None:
+    study = optuna.create_study()
+    for value in (1.0, np.inf, 3.0, -np.inf):
+        study.add_trial(create_trial(params={"x": 0.0, "y": 0.0}, distributions=BOX, value=value))
+    assert StudyData.of(study.trials, BOX, study.directions).data.values.tolist() == [1.0, 3.0, 3.0, 1.0]
+
+
+def test_the_trial_that_asks_is_left_out() -> None:
+    study = optuna.create_study()
+    for x in (1.0, 2.0):
+        study.enqueue_trial({"x": x, "y": 0.0})
+    assert len(StudyData.of(study.trials, BOX, study.directions).data.pending) == 2
+    known = StudyData.of(study.trials, BOX, study.directions, asking=0)
+    assert known.data.pending.tolist() == [pytest.approx([0.7, 0.0])]
+
+
+def test_a_value_in_the_queue_may_be_anything() -> None:
+    study = optuna.create_study()
+    study.enqueue_trial({"x": "text", "y": 0.0})
+    study.enqueue_trial({"x": 99.0, "y": 0.0})
+    assert StudyData.of(study.trials, BOX, study.directions).data.total == 0
+
+
+def test_choices_are_known_by_their_position() -> None:
+    distributions: dict[str, BaseDistribution] = {"c": CategoricalDistribution([1, True])}
+    study = optuna.create_study()
+    study.add_trial(create_trial(params={"c": 1}, distributions=distributions, value=1.0))
+    assert StudyData.of(study.trials, distributions, study.directions).data.points.tolist() == [[1.0, 0.0]]
