@@ -190,6 +190,15 @@ def test_information_of_any_design_is_below_both_bounds(h: float, weight: float)
     assert information <= series <= bounds.information_gain_bound([h, h], 40, 0.1, weight)
 
 
+@pytest.mark.parametrize("weight", [0.0, 1.0])
+def test_gain_is_never_more_than_that_of_independent_points(weight: float) -> None:
+    variance = math.exp(bounds.log_largest_variance([0.5] * 20, weight))
+    independent = 150 * math.log1p(variance / 0.01)
+    assert bounds.information_gain_bound([0.5] * 20, 300, 0.01, weight) == pytest.approx(independent)
+    assert bounds.information_gain_series([0.1, 0.1], 1, 0.01) == pytest.approx(0.5 * math.log1p(100))
+    assert bounds.information_gain_bound([1.0], 300, 0.01) < 0.5 * 150 * math.log1p(100)
+
+
 def test_gain_grows_like_a_power_of_the_logarithm() -> None:
     for dims in (1, 2, 3):
         evaluations = 10**20000

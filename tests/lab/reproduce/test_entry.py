@@ -23,6 +23,17 @@ def test_verdict_follows_from_the_checks(checks: tuple[bool, ...], verdict: str)
     assert Summary((claim, claim)).comparison.count(f"water is wet: {verdict} (measured)") == 2
 
 
+def test_claims_about_searches_may_hold_under_other_settings() -> None:
+    assert Claim("water is wet", (False,), "measured", under_settings=True).verdict == "not under these settings"
+    assert Claim("water is wet", (True, False), "measured", under_settings=True).verdict == "holds in part"
+
+
+def test_comparison_says_under_which_settings() -> None:
+    summary = Summary((Claim("a", (True,), "b"),), settings="weight 4")
+    assert summary.comparison == "Under weight 4: a: holds (b)."
+    assert Summary(()).comparison == "nothing to compare."
+
+
 def test_context_writes_each_kind_of_file_and_keeps_count(tmp_path: Path) -> None:
     context = Context(tmp_path / "new", scale="smoke")
     context.save_table("data", pd.DataFrame({"x": [0.1, 1 / 3]}))

@@ -52,3 +52,26 @@ def test_levy2d_without_all_kernels_makes_no_claim(tmp_path: Path) -> None:
     (campaign,) = campaigns_of("levy2d", "smoke")
     folder = do(replace(campaign, optimizers={"matern": campaign.optimizers["matern"]}), tmp_path / "runs")
     assert levy2d.summarize(Context(tmp_path / "out", "smoke"), folder).claims == ()
+
+
+@pytest.mark.parametrize(
+    ("rbf", "verdict"), [((0.8, 0.7), "holds"), ((0.8, 0.3), "holds in part"), ((0.1, 0.3), "does not hold")]
+)
+def test_over_exploring_is_judged_seed_by_seed(rbf: tuple[float, float], verdict: str) -> None:
+    visited = {"rbf": rbf, "matern": (0.4, 0.5), "beta-paper": (0.3, 0.3)}
+    columns = [
+        "near the boundary",
+        "near the boundary early",
+        "both corners early",
+        "central",
+        "at the optimum",
+        "regret",
+    ]
+    rows = [
+        {"kernel": kernel, "seed": seed, "cells visited": share} | dict.fromkeys([*columns, "regret"], 0.5)
+        for kernel, shares in visited.items()
+        for seed, share in enumerate(shares)
+    ]
+    measures = pd.DataFrame(rows)
+    means = measures.drop(columns="seed").groupby("kernel").mean()
+    assert levy2d.compare(means, measures)[1].verdict == verdict

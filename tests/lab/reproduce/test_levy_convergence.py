@@ -34,12 +34,14 @@ def test_levy_convergence_draws_the_runs(tmp_path: Path) -> None:
 def test_levy_convergence_claims_follow_from_the_measures() -> None:
     def means(early: tuple[float, ...], end: tuple[float, ...], distance: tuple[float, ...], near: tuple[float, ...]):
         index = pd.MultiIndex.from_product([(4, 8), ("matern", "beta-paper")], names=["dim", "kernel"])
-        columns = ("best early", "best at the end", "boundary distance", "iterations near the boundary")
-        return pd.DataFrame(dict(zip(columns, (early, end, distance, near), strict=True)), index=index)
+        columns = ("best early", "best at the end", "boundary distance", "iterations near the boundary", "iterations")
+        return pd.DataFrame(dict(zip(columns, (early, end, distance, near, (100.0,) * 4), strict=True)), index=index)
 
     as_claimed = means((1, 2, 3, 4), (1, 0.5, 2, 1), (0.5, 0.1, 0.5, 0.1), (5, 50, 6, 90))
     assert verdicts(levy_convergence.compare(as_claimed)) == ["holds"] * 4
     otherwise = means((2, 1, 3, 4), (1, 2, 1, 2), (0.1, 0.2, 0.1, 0.2), (5, 50, 6, 50))
     assert verdicts(levy_convergence.compare(otherwise)) == ["holds in part", *["does not hold"] * 3]
+    saturated = means((1, 2, 3, 4), (1, 0.5, 2, 1), (0.5, 0.1, 0.5, 0.1), (5, 95, 6, 100))
+    assert verdicts(levy_convergence.compare(saturated))[-1] == "holds in part"
     assert len(levy_convergence.compare(as_claimed.loc[[8]])) == 3
     assert levy_convergence.compare(as_claimed.drop(index=[(4, "matern"), (8, "matern")])) == ()

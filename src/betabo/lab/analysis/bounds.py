@@ -215,6 +215,9 @@ def information_gain_bound(
     .. math:: \gamma_T \le \frac{1}{2\,d!\,\prod_i b_i}\Bigl(\frac{L^{d+1}}{d + 1} + (L + d)^d\Bigr),
               \qquad L = \ln^+\frac{T v}{\sigma^2} + \sum_i (b_i + \ln C_i)
 
+    or :math:`\frac T2 \ln(1 + v/\sigma^2)` where that is less, which holds for every kernel and means that the bound
+    says nothing: so it is for small bandwidths, many dimensions and few evaluations.
+
     Args:
         bandwidths: Bandwidths of the coordinates.
         evaluations: Number of evaluations `T`.
@@ -228,7 +231,7 @@ def information_gain_bound(
         length = log_ratio + sum(decay.rate + decay.log_constant for decay in decays)
         whole = length ** (dims + 1) / (dims + 1) + (length + dims) ** dims
         best = min(best, 0.5 * whole / math.exp(_log_volume(decays)))
-    return best
+    return _at_most_independent(best, h, evaluations, noise, boundary_weight)
 
 
 def information_gain_series(
@@ -239,7 +242,8 @@ def information_gain_series(
     .. math:: \gamma_T \le \frac12 \sum_{n \in \mathbb N_0^d}
               \ln\Bigl(1 + \frac{T v}{\sigma^2} \prod_i \varepsilon_i(n_i)\Bigr)
 
-    with :math:`\varepsilon_i(n)` the bound on the residual of `n` features in coordinate `i`.
+    with :math:`\varepsilon_i(n)` the bound on the residual of `n` features in coordinate `i`; never more than
+    :math:`\frac T2 \ln(1 + v/\sigma^2)`.
 
     Args:
         bandwidths: Bandwidths of the coordinates; at most a handful, as the terms are enumerated.
@@ -252,10 +256,11 @@ def information_gain_series(
     log_ratio = _log_ratio(h, evaluations, noise, boundary_weight)
     cut = -max(log_ratio, 0.0) - math.log(1 / tolerance) - 10 * len(h)
     families = [[decays[:1], decays[1:]] for decays in map(residual_decays, h)]
-    return min(
+    best = min(
         _series([_log_residuals(family, cut) for family in choice], log_ratio, cut)
         for choice in zip(*families, strict=True)
     )
+    return _at_most_independent(best, h, evaluations, noise, boundary_weight)
 
 
 def derivative_tail(bandwidths: npt.ArrayLike, boundary_weight: float = 0.0) -> tuple[float, float]:
@@ -463,6 +468,15 @@ def _log_ratio(bandwidths: list[float], evaluations: int, noise: float, boundary
     if not noise > 0:
         raise ValueError(f"noise is {noise}, expected a variance > 0.")
     return math.log(evaluations) - math.log(noise) + log_largest_variance(bandwidths, boundary_weight)
+
+
+def _at_most_independent(
+    gain: float, bandwidths: list[float], evaluations: int, noise: float, boundary_weight: float
+) -> float:
+    """A bound on the information gain, or that of as many points without any correlation where it is less."""
+    each = np.logaddexp(0.0, log_largest_variance(bandwidths, boundary_weight) - math.log(noise))
+    log_independent = math.log(evaluations) + math.log(0.5 * each)  # in logarithms, as their number may be huge
+    return gain if math.log(gain) < log_independent else math.exp(log_independent)
 
 
 def _bandwidths(bandwidths: npt.ArrayLike) -> list[float]:

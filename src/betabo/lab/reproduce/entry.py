@@ -73,7 +73,7 @@ class Context:
         yield from track(items, description=description, transient=True)
 
 
-Verdict = Literal["holds", "holds in part", "does not hold"]
+Verdict = Literal["holds", "holds in part", "does not hold", "not under these settings"]
 
 
 @dataclass(frozen=True)
@@ -84,18 +84,23 @@ class Claim:
         text: The claim, in our words.
         checks: What it comes down to, each true or false: it holds if all are true, in part if some are.
         evidence: Our numbers.
+        under_settings: Whether they come from searches, whose settings the paper does not say in full: what does not
+            hold under ours may hold under others.
     """
 
     text: str
     checks: tuple[bool, ...]
     evidence: str
+    under_settings: bool = False
 
     @property
     def verdict(self) -> Verdict:
         """Whether the claim holds."""
         if all(self.checks):
             return "holds"
-        return "holds in part" if any(self.checks) else "does not hold"
+        if any(self.checks):
+            return "holds in part"
+        return "not under these settings" if self.under_settings else "does not hold"
 
 
 @dataclass(frozen=True)

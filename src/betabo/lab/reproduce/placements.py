@@ -47,6 +47,11 @@ def draw_table(context: Context, folder: Path) -> tuple[DataFrame, dict[str, obj
     results = read_results(folder, columns=[])
     values = values_at(results)
     iterations = int((values["evaluation"] - results["starting_points"].iloc[0]).iloc[0])
+    return draw_values(context, values, iterations)
+
+
+def draw_values(context: Context, values: DataFrame, iterations: int) -> tuple[DataFrame, dict[str, object]]:
+    """The same from what each run had found, see `cells`, after so many iterations."""
     table = cells(values)
     context.save_table("values", values)
     context.save_table("cells", table)

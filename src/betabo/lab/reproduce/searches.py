@@ -91,7 +91,8 @@ class Searches(Reproduction):
             context.files.append(self._pack(context).name)
         iterations = sorted({run.budget - run.starting_points for run in runs})
         settings = f"{self.settings}; {', '.join(map(str, iterations))} iterations, {count} of {len(runs)} searches"
-        return replace(summary, settings=settings)
+        claims = tuple(replace(claim, under_settings=True) for claim in summary.claims)
+        return replace(summary, claims=claims, settings=settings)
 
     def _pack(self, context: Context) -> Path:
         return context.out / f"searches-{context.scale}.parquet"
