@@ -3,9 +3,13 @@ from __future__ import annotations
 from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
 import pandas as pd
 import pytest
+from scipy.stats import sem
 
+from betabo.lab.bench.run import starting_points
+from betabo.lab.problems import problem_by_name
 from betabo.lab.reproduce import Context, placements_settings
 from lab.reproduce.case import campaigns_of, do, names, verdicts
 
@@ -36,6 +40,25 @@ def test_settings_where_rbf_gets_ahead_are_not_kept() -> None:
     assert found.loc[0, "rbf, end over start"] == pytest.approx(1 / 3)
 
 
+def test_starting_points_are_those_of_the_searches() -> None:
+    best = placements_settings.starts().set_index(["placement", "function"])
+    assert len(best) == 15
+    problem = problem_by_name("levy-20-face")
+    lowest = [min(problem.objective()(x) for x in starting_points(problem, 60, seed)) for seed in range(10)]
+    assert best.loc[("face", "levy"), "best"] == pytest.approx(np.mean(lowest))
+    assert best.loc[("face", "levy"), "error"] == pytest.approx(sem(lowest))
+    assert best.loc[("face", "levy"), "printed"] == 104.9
+
+
+def test_starting_points_are_equal_within_two_standard_errors() -> None:
+    names = {"placement": "face", "function": "levy", "best": 100.0, "error": 3.0, "printed_error": 4.0}
+    best = pd.DataFrame([{**names, "printed": 109.0, "equal": True}, {**names, "printed": 50.0, "equal": False}])
+    claim = placements_settings.judge_starts(best)
+    assert claim.verdict == "holds in part"
+    assert claim.evidence.startswith("on 1 of 2 problems")
+    assert claim.evidence.endswith("; not on levy, face: 50.0 for 100.0")
+
+
 def test_claim_holds_if_any_complete_setting_reproduces_the_baselines() -> None:
     found = placements_settings.compare_settings(table_of({"near": 30.0, "far": 200.0}))
     assert verdicts(placements_settings.compare(found)) == ["holds"]
@@ -56,6 +79,7 @@ def test_unfinished_settings_are_shown_and_not_judged(tmp_path: Path) -> None:
     text = (tmp_path / "out/settings.md").read_text()
     assert "| scale, raw, 4, botorch | 5 of 6 |" in text
     assert "| scale, standardized, 4, botorch | 6 of 6 |" in text
+    assert "| griewank, face | " in text
     outcomes = placements_settings.outcomes(folder)
     assert (outcomes["end"] <= outcomes["start"]).all()
     assert set(outcomes.query("kernel == 'matern' and function == 'levy'")["printed"]) == {11.2}
