@@ -3,11 +3,13 @@ from __future__ import annotations
 import numpy as np
 import pytest
 import torch
+from botorch.exceptions.errors import OptimizationGradientError
 from gpytorch.kernels import MaternKernel, RBFKernel, ScaleKernel
 
 from betabo.kernels import BetaKernel
 from betabo.lab.bench.optimizers import make_adapter
 from betabo.lab.bench.run import Run, perform
+from betabo.lab.reproduce import plain_search
 from betabo.lab.reproduce.plain_search import PlainSettings, fit_model, maximize_bound
 
 KERNELS = {"rbf": RBFKernel, "matern": MaternKernel, "beta-paper": BetaKernel}
@@ -62,6 +64,28 @@ def test_both_engines_find_the_best_bound_of_a_smooth_function(engine: str, stan
     model, _ = fit_model(x, y, settings)
     point = maximize_bound(model, x, y, settings)
     np.testing.assert_allclose(point.numpy(), [0.3, 0.3], atol=0.03)
+
+
+@pytest.mark.parametrize("engine", ["botorch", "betabo"])
+def test_gradients_that_are_no_numbers_leave_the_best_of_random_points(
+    engine: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(*_: object, **__: object) -> None:
+        raise OptimizationGradientError("NaN", current_x=np.zeros(2))
+
+    monkeypatch.setattr(plain_search, "optimize_acqf", fail)
+    monkeypatch.setattr(plain_search, "maximize", fail)
+    x, y = data(30)
+    settings = PlainSettings("rbf", weight=0.01, engine=engine)
+    model, _ = fit_model(x, y, settings)
+    torch.manual_seed(0)
+    point = maximize_bound(model, x, y, settings)
+    torch.manual_seed(0)
+    if engine == "betabo":
+        torch.randint(2**31, ())  # the seed of its starts
+    points = torch.rand(plain_search.RAW_SAMPLES, 2, dtype=torch.float64)
+    nearest = (points - 0.3).square().sum(-1).argmin()  # where a smooth function is lowest
+    torch.testing.assert_close(point, points[nearest])
 
 
 def test_search_can_be_repeated() -> None:

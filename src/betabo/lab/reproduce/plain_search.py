@@ -15,7 +15,7 @@ from typing import Any, Literal, get_args
 
 import torch
 from botorch.acquisition.analytic import UpperConfidenceBound
-from botorch.exceptions.errors import ModelFittingError
+from botorch.exceptions.errors import ModelFittingError, OptimizationGradientError
 from botorch.fit import fit_gpytorch_mll
 from botorch.models import SingleTaskGP
 from botorch.models.transforms.outcome import Standardize
@@ -140,14 +140,32 @@ def fit_model(x: Tensor, y: Tensor, settings: PlainSettings) -> tuple[SingleTask
 
 
 def maximize_bound(model: SingleTaskGP, x: Tensor, y: Tensor, settings: PlainSettings) -> Tensor:
-    """Where the upper confidence bound of `-y` is largest in the unit cube, `d`."""
-    dims = x.shape[-1]
-    if settings.engine == "botorch":
-        bounds = torch.stack([torch.zeros(dims, dtype=x.dtype), torch.ones(dims, dtype=x.dtype)])
-        bound = UpperConfidenceBound(model, beta=settings.weight)
-        candidate, _ = optimize_acqf(bound, bounds, q=1, num_restarts=RESTARTS, raw_samples=RAW_SAMPLES)
-        point: Tensor = candidate[0]
-        return point
+    """Where the upper confidence bound of `-y` is largest in the unit cube, `d`.
+
+    Plain maximum likelihood can make length scales so short that gradients are not numbers. Then it is the best of as
+    many random points as BoTorch looks at first.
+    """
+    try:
+        if settings.engine == "botorch":
+            return _by_botorch(model, settings.weight)
+        return _by_betabo(model, x, y, settings.weight)
+    except OptimizationGradientError:
+        points = torch.rand(RAW_SAMPLES, x.shape[-1], dtype=x.dtype)
+        with torch.no_grad():
+            values = UpperConfidenceBound(model, beta=settings.weight)(points.unsqueeze(-2))
+        return points[values.argmax()]
+
+
+def _by_botorch(model: SingleTaskGP, weight: float) -> Tensor:
+    dims = model.train_inputs[0].shape[-1]
+    bounds = torch.stack([torch.zeros(dims, dtype=torch.float64), torch.ones(dims, dtype=torch.float64)])
+    bound = UpperConfidenceBound(model, beta=weight)
+    candidate, _ = optimize_acqf(bound, bounds, q=1, num_restarts=RESTARTS, raw_samples=RAW_SAMPLES)
+    point: Tensor = candidate[0]
+    return point
+
+
+def _by_betabo(model: SingleTaskGP, x: Tensor, y: Tensor, weight: float) -> Tensor:
     process = GaussianProcess(
         x,
         -model.train_targets.detach(),
@@ -155,7 +173,7 @@ def maximize_bound(model: SingleTaskGP, x: Tensor, y: Tensor, settings: PlainSet
         model.likelihood.noise.detach().squeeze(),
         -model.mean_module.constant.detach(),
     )
-    ours = UpperConfidenceBound(process, beta=torch.tensor(settings.weight, dtype=x.dtype), maximize=False)
+    ours = UpperConfidenceBound(process, beta=torch.tensor(weight, dtype=x.dtype), maximize=False)
     seed = int(torch.randint(2**31, ()))
     candidates, _ = maximize(lean_form(ours), x[y.argsort(stable=True)[:INCUMBENTS]], seed=seed)
     return candidates[0]
