@@ -21,7 +21,8 @@ from betabo.lab.reproduce.files import markdown_table
 
 KERNELS = ("beta-paper", "beta")
 SETTLED = 1.25
-"""A parameter has converged if its largest value over the last quarter is less than this many times its least."""
+"""A parameter has converged if its largest value over the last quarter is less than this many times its least;
+chosen here, as the paper shows one run and gives no measure."""
 
 
 def summarize(context: Context, folder: Path) -> Summary:

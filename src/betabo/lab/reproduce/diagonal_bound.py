@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 PROFILES = (0.1, 0.25, 0.5, 1.0, 1.5)
 BANDWIDTHS = (0.05, 0.1, 0.25, 0.5, 0.75, 1.0, 1.5, 5.0)
-DIMS = 20
+DIMS = 20  # of the paper's table of placements
 
 
 def summarize(context: Context) -> Summary:

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from gpytorch.kernels import Kernel
     from matplotlib.figure import Figure
 
-DIMS = 3
+DIMS = 3  # as in the paper, like the points and bandwidths
 POINTS = 100
 BANDWIDTHS = (0.1, 0.25, 0.5, 0.75, 1.0, 1.5)
 DEFAULT_LENGTHSCALE = float(np.log(2))

@@ -22,6 +22,7 @@ from betabo.lab.reproduce.files import markdown_table
 
 PROBLEM = "levy-2-centre"
 KERNELS = ("rbf", "matern", "beta-paper")
+# The paper reads its figure by eye and gives no numbers: these are chosen here.
 SHOWN = 8
 """Iterations in the panel of the first steps."""
 

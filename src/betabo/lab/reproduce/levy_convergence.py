@@ -18,6 +18,7 @@ from betabo.lab.reproduce.entry import Claim, Context, Summary
 from betabo.lab.reproduce.files import markdown_table
 
 KERNELS = ("matern", "beta-paper")
+# The paper reads its figure by eye and gives no numbers: these are chosen here.
 EARLY = 0.2
 """Share of the iterations that counts as early."""
 
@@ -25,7 +26,7 @@ NEAR = 0.1
 """Distance to the boundary below which a point is near it."""
 
 SATURATED = 0.9
-"""Share of the iterations near the boundary from which there is no room for more of them; chosen here."""
+"""Share of the iterations near the boundary from which there is no room for more of them."""
 
 WINDOW = 10
 """Iterations over which distances are averaged in the figure."""

@@ -16,7 +16,7 @@ from betabo.compress.results import SEARCH, STARTING_POINTS, Experiment, ratios_
 from betabo.lab.analysis.density import BetaDensity
 
 NEAR = 0.05
-"""Distance to a bound, in ratios, within which a ratio is near it."""
+"""Distance to a bound, in ratios, within which a ratio is near it; chosen here."""
 
 ITERATIONS = (1, 10, 20, 30)
 """Iterations whose densities are drawn, as in the paper."""
