@@ -110,7 +110,7 @@ def test_a_front_is_shown_and_stored(compress: Betabo, betabo: Betabo) -> None:
 
 def test_a_preset_gives_what_is_not_said(compress: Betabo, betabo: Betabo) -> None:
     options = ["--model", "./my-bert", "--data", "glue", "--device", "cpu", "--dense-steps", "0", "--steps", "0"]
-    result = compress("minilm-mrpc", *options, "--trials", "1", "--group", "block", "--quiet")
+    result = compress("minilm-mrpc", *options, "--trials", "1", "--group", "block", "--protocol", "paper", "--quiet")
     assert result.exit_code == 0, result.output
     objective = json.loads(Path("compressed/summary.json").read_text())["objective"]
     preset = PRESETS["minilm-mrpc"]

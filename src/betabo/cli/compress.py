@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeAlias
 
 import typer
 
+from betabo.cli.compress_by_size import Goal, compress_by_size, pick_from_front
 from betabo.cli.errors import FAILURE, INTERRUPTED, fail, user_errors, warn
 from betabo.cli.minimize import storage_option
 from betabo.cli.options import (
@@ -37,6 +38,9 @@ DEFAULTS = CompressionSettings(model="", task="")
 
 _WHAT = "What is compressed"
 _HOW = "How"
+_GOAL = "Goal, without a search"
+
+Protocol: TypeAlias = Literal["paper", "sensitivity"]
 
 
 @user_errors
@@ -89,6 +93,33 @@ def compress(
             help="The value is W x size + error.",
             show_default=f"{DEFAULTS.weight:g}",
             rich_help_panel=_HOW,
+        ),
+    ] = None,
+    protocol: Annotated[
+        Protocol | None,
+        typer.Option(
+            help="Spend a size by sensitivities, or search as the paper does.",
+            show_default="paper, unless a goal is given",
+            rich_help_panel=_GOAL,
+        ),
+    ] = None,
+    target_size: Annotated[
+        float | None,
+        typer.Option(metavar="S", help="Share of the layers' parameters that is left.", rich_help_panel=_GOAL),
+    ] = None,
+    max_drop: Annotated[
+        str | None,
+        typer.Option(
+            metavar="D", help="The smallest that loses at most D of the metric: 1% or 0.01.", rich_help_panel=_GOAL
+        ),
+    ] = None,
+    front: Annotated[
+        bool, typer.Option("--front", help="Ten sizes at once, to pick one later.", rich_help_panel=_GOAL)
+    ] = False,
+    pick: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="DIR", help="Store the model of --target-size from the front in DIR.", rich_help_panel=_GOAL
         ),
     ] = None,
     pareto: Annotated[
@@ -225,6 +256,11 @@ def compress(
 
     Example: betabo compress --model ./my-bert --task mrpc --data glue/ --trials 35 --kernel beta --out compressed/
 
+    With a goal there is no search: layers are decomposed for what comes out of them, and the size is spent where it
+    costs least, by forward passes that tell what each layer is worth. --steps trains afterwards, 0 by default.
+
+    Example: betabo compress --model ./my-bert --task mrpc --data glue/ --target-size 0.3
+
     Example: betabo compress minilm-mrpc --model ./minilm --data glue/ --pareto --workers 2
 
     Example: betabo compress --list
@@ -234,11 +270,25 @@ def compress(
         return
     from betabo.cli.loading import loading
 
+    goal = Goal(target_size, _share("--max-drop", max_drop), front, pick)
+    if goal.given or protocol == "sensitivity":
+        search: dict[str, Any] = {
+            "--trials": trials,
+            "--kernel": kernel,
+            "--acquisition": acquisition,
+            "--start": start,
+        }
+        search |= {"--starting-points": starting_points, "--study": study, "--weight": weight, "--keep": keep}
+        search |= {"--pareto": pareto or None}
+        goal.check(protocol, [name for name, value in search.items() if value is not None])
     with loading(shown=not quiet):
         from betabo.cli.run import ProgressStyle, StudyRun
         from betabo.cli.tables import console
         from betabo.compress.session import CompressionSession
 
+        if pick is not None and target_size is not None:
+            pick_from_front(pick, target_size, out, quiet=quiet)
+            return
         settings = _settings(
             _preset(preset, preset_option),
             {
@@ -275,6 +325,9 @@ def compress(
     prepared = session.prepared
     if not quiet:
         _print_prepared(screen, prepared)
+    if goal.given:
+        compress_by_size(session, goal, steps or 0, say)
+        return
     run = StudyRun(session.plan, session.study, workers, ProgressStyle.choose(quiet=quiet, plain=plain))
     outcome = run.to_the_end()
     run.summarize(storage_option=storage_option(context, storage), points=False)
@@ -290,6 +343,16 @@ def compress(
         _print_front(screen, session.front(), session.best())
     _print_summary(screen, session.finish())
     screen.print(f"model: {out}", soft_wrap=True)
+
+
+def _share(option: str, text: str | None) -> float | None:
+    """A share, given as 0.01 or 1%."""
+    if text is None:
+        return None
+    try:
+        return float(text.removesuffix("%")) / (100 if text.endswith("%") else 1)
+    except ValueError:
+        raise ValueError(f"{option} is {text!r}, expected a share such as 0.01 or 1%.") from None
 
 
 def _preset(name: str | None, option: str | None) -> Preset | None:

@@ -9,6 +9,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from betabo.compress.by_size import CompressionBySize
     from betabo.compress.counting import compare, count_flops, count_parameters, measure_latency
     from betabo.compress.layers import CompactLinear, LoSparseLinear
     from betabo.compress.plan import CompressionPlan
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
 
 _HOME = {
     "CompactLinear": "layers",
+    "CompressionBySize": "by_size",
     "CompressionMethod": "settings",
     "CompressionPlan": "plan",
     "CompressionProblem": "problem",
@@ -47,6 +49,7 @@ _HOME = {
 
 __all__ = [
     "CompactLinear",
+    "CompressionBySize",
     "CompressionMethod",
     "CompressionPlan",
     "CompressionProblem",

@@ -13,7 +13,7 @@ from betabo.compress.counting import SizeComparison, compare
 from betabo.compress.objective import CompressionObjective
 from betabo.compress.preparation import write_json
 from betabo.compress.problem import CompressionResult
-from betabo.compress.store import STRUCTURE_FILE, save_compressed
+from betabo.compress.store import STRUCTURE_FILE, CompressedModel, Processor, save_compressed
 
 SUMMARY_FILE = "summary.json"
 _LATENCY_REPEATS = 30
@@ -72,13 +72,18 @@ def finish(
         problem.model, model, problem.plan, problem.task.example(problem.data), repeats=_LATENCY_REPEATS
     )
     finished = CompressionSummary(problem.original, evaluation, comparison, test, str(problem.device))
+    write_model(model, out, {**about, **finished.to_json()}, getattr(problem.task, "tokenizer", None))
+    return finished
+
+
+def write_model(model: CompressedModel, out: Path, summary: Mapping[str, Any], tokenizer: Processor | None) -> None:
+    """Put a model's files and `summary.json` into a folder, beside what is there; `compression.json` comes last."""
     (out / STRUCTURE_FILE).unlink(missing_ok=True)
     out.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(dir=out, prefix=".writing-") as hidden:
         temporary = Path(hidden) / "model"
-        save_compressed(model, temporary, tokenizer=getattr(problem.task, "tokenizer", None))  # type: ignore[arg-type]
+        save_compressed(model, temporary, tokenizer=tokenizer)
         names = sorted(os.listdir(temporary), key=lambda name: name == STRUCTURE_FILE)
-        write_json(out / SUMMARY_FILE, {**about, **finished.to_json()})
+        write_json(out / SUMMARY_FILE, summary)
         for name in names:
             os.replace(temporary / name, out / name)
-    return finished

@@ -7,7 +7,7 @@ import time
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 import torch
@@ -18,7 +18,7 @@ from betabo.compress.counting import count_flops, count_parameters, layer_tokens
 from betabo.compress.layers import Factors, LoSparseLinear
 from betabo.compress.plan import CompressionPlan, Ratios
 from betabo.compress.settings import CompressionMethod
-from betabo.compress.store import as_compressed
+from betabo.compress.store import CompressedModel, as_compressed
 from betabo.compress.structure import Structure
 from betabo.compress.training import evaluate, finetune
 from betabo.compress.whitening import factors_of
@@ -127,7 +127,7 @@ class CompressionProblem:
         """
         return self.compress(ratios, seed)[1]
 
-    def compress(self, ratios: Ratios, seed: int | None = None) -> tuple[nn.Module, CompressionResult]:
+    def compress(self, ratios: Ratios, seed: int | None = None) -> tuple[CompressedModel, CompressionResult]:
         """As `evaluate`, and also the model: materialised, with `save_pretrained`."""
         start = time.perf_counter()
         chosen = self.plan.ratios(ratios)
@@ -144,9 +144,23 @@ class CompressionProblem:
         for name, module in list(model.named_modules()):
             if isinstance(module, LoSparseLinear):
                 model.set_submodule(name, module.materialise())
+        return self.judged(model, chosen, self.method.pruning.keep, start)
+
+    def judged(
+        self, model: nn.Module, ratios: dict[str, float], keep: float, start: float, *, short: bool = False
+    ) -> tuple[CompressedModel, CompressionResult]:
+        """A model whose layers are in their final form, with its structure, and how small and how good it is.
+
+        Args:
+            model: The model.
+            ratios: The ratio of each layer by name.
+            keep: The share of rows that was to be kept.
+            start: When the work on it began, by `time.perf_counter`.
+            short: See `judge`.
+        """
         model.eval()
-        metrics = self.judge(model, self._validation)
-        structure = Structure.of(model, self.plan, chosen, self.method.pruning.keep, metrics)
+        metrics = self.judge(model, self._validation, short=short)
+        structure = Structure.of(model, self.plan, ratios, keep, metrics)
         others = count_parameters(self.model) - self.plan.parameters
         flops = self._flops - sum(
             2 * self._tokens[name] * (layer.outputs * layer.inputs + layer.bias * layer.outputs - layer.parameters)
@@ -155,10 +169,16 @@ class CompressionProblem:
         evaluation = self._evaluation(
             structure.parameters / self.plan.parameters, others + structure.parameters, flops, metrics, start
         )
-        return as_compressed(model, structure), evaluation
+        return cast(CompressedModel, as_compressed(model, structure)), evaluation
 
-    def judge(self, model: nn.Module, split: Split | None = None) -> dict[str, float]:
+    def judge(self, model: nn.Module, split: Split | None = None, *, short: bool = False) -> dict[str, float]:
         """The metrics of a model on a split, by default on the test examples.
+
+        Args:
+            model: The model.
+            split: The examples.
+            short: Whether texts are read without the padding that all of a batch have, which is quicker, and the same
+                but for rounding.
 
         Raises:
             ValueError: There are no test examples.
@@ -166,7 +186,8 @@ class CompressionProblem:
         split = self.data.test if split is None else split
         if split is None:
             raise ValueError("the data has no test examples; give it some, or give a split.")
-        return evaluate(model, self.task, split, device=self.device, precision=self.method.training.precision)
+        precision = self.method.training.precision
+        return evaluate(model, self.task, split, device=self.device, precision=precision, short=short)
 
     def _evaluation(
         self, size: float, parameters: int, flops: int, metrics: dict[str, float], start: float

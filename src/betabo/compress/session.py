@@ -15,6 +15,7 @@ from typing import Any
 from optuna.study import Study
 from optuna.trial import TrialState
 
+from betabo.compress.by_size import EXAMPLES, CompressionBySize
 from betabo.compress.finish import CompressionSummary, finish
 from betabo.compress.objective import CompressionObjective
 from betabo.compress.preparation import DENSE_FOLDER, TRAINING_FILE, Prepared, prepare
@@ -151,6 +152,19 @@ class CompressionSession:
             for ratio in uniform_levels(self._config.design_size(len(names)), self.settings.bounds):
                 study.enqueue_trial(dict.fromkeys(names, ratio))
         return study
+
+    def by_size(
+        self, *, examples: int = EXAMPLES, steps: int = 0, on_progress: Callable[[int, int], None] | None = None
+    ) -> CompressionBySize:
+        """Compressions to any size without a search, of the same model on the same data.
+
+        Args:
+            examples: Training examples to decompose for and to measure sensitivities on.
+            steps: Steps of training after compression.
+            on_progress: Called with the number of coordinates whose sensitivity is measured, and of all.
+        """
+        problem = self.prepared.objective.problem()
+        return CompressionBySize(problem, self.out, examples=examples, steps=steps, on_progress=on_progress)
 
     def search(self, workers: int = 1, on_event: Callable[[Event], None] | None = None) -> CompressionTrial:
         """Run the search, or the rest of it, with worker processes.

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING
 import torch
 from torch import Tensor, nn
 
+from betabo.compress.batches import short_batches, whole_batches
 from betabo.compress.layers import LoSparseLinear
 from betabo.compress.pruning import RowPruner, keep_largest
 from betabo.compress.settings import Precision, Pruning, Training
@@ -103,6 +104,7 @@ def evaluate(
     batch: int = 512,
     device: torch.device | str | None = None,
     precision: Precision = "bfloat16",
+    short: bool = False,
 ) -> dict[str, float]:
     """The metrics of a model on a split.
 
@@ -113,6 +115,7 @@ def evaluate(
         batch: Examples at a time.
         device: Where to compute; None for where the model is.
         precision: How a GPU computes, see `Training`.
+        short: Whether texts of similar length are read together, without the padding that all of them have.
     """
     device = next(model.parameters()).device if device is None else torch.device(device)
     model.to(device)
@@ -120,14 +123,14 @@ def evaluate(
     model.eval()
     placed = split.to(device)
     parts: dict[str, list[Tensor]] = {}
-    for start in range(0, len(placed), batch):
-        examples = {name: tensor[start : start + batch] for name, tensor in placed.tensors.items()}
+    order, batches = short_batches(placed, batch) if short else whole_batches(placed, batch)
+    for examples in batches:
         with _arithmetic(device, precision):
             predictions = task.predictions(model, examples)
         for name, tensor in predictions.items():
             parts.setdefault(name, []).append(tensor)
     model.train(mode)
-    joined = {name: torch.cat(tensors).cpu() for name, tensors in parts.items()}
+    joined = {name: torch.cat(tensors).cpu()[order.argsort()] for name, tensors in parts.items()}
     return task.metrics(split, {name: t.float() if t.is_floating_point() else t for name, t in joined.items()})
 
 

@@ -1,0 +1,104 @@
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from typer.testing import Result
+
+from betabo.cli.compress_by_size import Goal
+from betabo.compress.store import load_compressed
+from cli.command_case import Betabo, one_line
+from compress.search_case import make_files
+
+QUICK = ["--model", "./my-bert", "--task", "mrpc", "--data", "glue", "--device", "cpu", "--dense-steps", "2"]
+
+
+@pytest.fixture
+def compress(betabo: Betabo, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Betabo]:
+    """Runs `betabo compress` in a folder with a tiny BERT and examples."""
+    monkeypatch.setenv("HF_HUB_OFFLINE", "1")
+    make_files(tmp_path)
+
+    def run(*arguments: str) -> Result:
+        return betabo("compress", *arguments)
+
+    return run
+
+
+def test_a_size_gives_a_model_and_a_table(compress: Betabo) -> None:
+    result = compress(*QUICK, "--target-size", "0.4")
+    assert result.exit_code == 0, result.output
+    for line in (
+        r"^measuring what each of the 12 coordinates is worth$",
+        r"^  12 of 12$",
+        r"^ +original +compressed +one ratio +int8 *$",
+        r"^size of the layers +1\.000 +0\.\d{3} +0\.\d{3} +1\.000",
+        r"^megabytes( +\d+\.\d){4}",
+        r"^MFLOPs( +\d+\.\d){4}",
+        r"^latency \(cpu\), ms( +\d+\.\d\d){4}",
+        r"^accuracy, validation( +\d\.\d{4}){4}",
+        r"^accuracy, test( +\d\.\d{4}){4}",
+        r"^model: compressed$",
+    ):
+        assert re.search(line, result.stdout, re.MULTILINE), (line, result.stdout)
+    summary = json.loads(Path("compressed/summary.json").read_text())
+    assert 0.35 < summary["result"]["size"] <= 0.4
+    assert load_compressed("compressed").compression.parameters == round(summary["result"]["size"] * 16_832)
+    assert not Path("betabo.db").exists()  # nothing was searched
+    again = compress(*QUICK, "--target-size", "0.3", "--steps", "1", "--batch", "8")
+    assert again.exit_code == 2  # the original was trained with another batch
+    assert "was prepared with batch 32" in again.output
+
+
+def test_a_front_is_made_once_and_any_point_stored_later(compress: Betabo) -> None:
+    result = compress(*QUICK, "--front", "--out", "front")
+    assert result.exit_code == 0, result.output
+    sizes = [float(size) for size in re.findall(r"^ *(\d\.\d{3}) +[\d,]+ +[\d,]+ +\d\.\d{4}", result.stdout, re.M)]
+    assert sizes == sorted(sizes)
+    assert sizes[-1] == 1.0  # the original
+    assert not Path("front/compression.json").exists()
+    picked = compress("--pick", "front", "--target-size", "0.45", "--out", "small")
+    assert picked.exit_code == 0, picked.output
+    size = json.loads(Path("small/summary.json").read_text())["result"]["size"]
+    assert round(size, 3) == max(found for found in sizes if found <= 0.45)
+    load_compressed("small")
+
+
+def test_a_drop_that_nothing_can_exceed_gives_a_small_model(compress: Betabo) -> None:
+    result = compress(*QUICK, "--max-drop", "99%")
+    assert result.exit_code == 0, result.output
+    assert "looking for the smallest size that loses at most 99.00%" in result.stdout
+    assert json.loads(Path("compressed/summary.json").read_text())["target"] < 0.13
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--target-size", "0"], "--target-size is 0, expected a share"),
+        (["--target-size", "0.5", "--max-drop", "1%"], "the goal is --target-size and --max-drop; expected one of"),
+        (["--max-drop", "some"], "--max-drop is 'some', expected a share such as 0.01 or 1%"),
+        (["--max-drop", "200%"], "--max-drop is 2, expected a share"),
+        (["--protocol", "sensitivity"], "the goal is none; expected one of --target-size"),
+        (["--protocol", "paper", "--front"], "--front is given with --protocol paper"),
+        (["--target-size", "0.5", "--trials", "3"], "--trials is for a search, and --target-size needs none"),
+        (["--pick", "front"], "--pick is without --target-size"),
+        (["--pick", "front", "--target-size", "0.5"], "front.json is missing"),
+    ],
+)
+def test_mistakes_are_one_line_before_anything_is_loaded(compress: Betabo, arguments: list[str], message: str) -> None:
+    assert message in one_line(compress(*QUICK, *arguments))
+    assert not Path("compressed").exists()
+
+
+def test_a_size_out_of_reach_is_named_with_the_smallest(compress: Betabo) -> None:
+    result = compress(*QUICK, "--target-size", "0.01", "--quiet")
+    assert result.exit_code == 2
+    assert re.search(r"the target size is 0\.01, but the smallest that can be had is 0\.\d+", result.output)
+
+
+def test_a_goal_is_given_or_not() -> None:
+    assert not Goal().given
+    assert all(goal.given for goal in (Goal(0.5), Goal(max_drop=0.0), Goal(front=True), Goal(pick=Path("x"))))
