@@ -16,6 +16,7 @@ CROSS_CUTTING = {
     "compress/test_examples.py": "example scripts",
     "compress/test_training_examples.py": "example scripts",
     "kernels/test_cuda.py": "all kernels on a GPU",
+    "kernels/test_new_kernel.py": "an example script",
     "kernels/test_models.py": "all kernels in models of BoTorch",
     "lab/bench/optimizers/test_conformance.py": "what every optimizer has to do",
     "lab/bench/optimizers/test_packages.py": "optimizers against the packages that they wrap",

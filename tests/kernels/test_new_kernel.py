@@ -1,0 +1,67 @@
+"""The example of a kernel of one's own, which the contributor's guide shows."""
+
+from __future__ import annotations
+
+import importlib.util
+import sys
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+import torch
+from gpytorch.kernels import Kernel
+
+from betabo.kernels.closed_form import by_points
+from betabo.surrogate.likelihood import Likelihood
+from betabo.testing import KernelTests
+
+ROOT = Path(__file__).parents[2]
+SCRIPT = ROOT / "examples" / "new_kernel.py"
+
+
+def load() -> ModuleType:
+    spec = importlib.util.spec_from_file_location("new_kernel_example", SCRIPT)
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[spec.name] = module
+    spec.loader.exec_module(module)
+    return module
+
+
+example = load()
+
+
+class TestWithForm(KernelTests):
+    def make_kernel(self, dims: int) -> Kernel:
+        return example.with_priors(example.DeclaredCauchyKernel, dims)
+
+
+class TestWithoutForm(KernelTests):
+    has_form_by_points = has_form_by_parameters = False
+
+    def make_kernel(self, dims: int) -> Kernel:
+        return example.with_priors(example.CauchyKernel, dims)
+
+
+@pytest.mark.parametrize("name", ["CauchyKernel", "DeclaredCauchyKernel"])
+def test_a_search_uses_the_form_where_one_is_declared(name: str) -> None:
+    kernel, x = example.with_priors(getattr(example, name), 2).double(), torch.rand(8, 2, dtype=torch.float64)
+    declared = name == "DeclaredCauchyKernel"
+    assert Likelihood(x, x.sum(dim=-1), kernel, "unknown").is_lean is declared
+    assert (by_points(kernel, x) is not None) is declared
+
+
+def test_it_runs_and_both_kernels_find_the_same(capsys: pytest.CaptureFixture[str]) -> None:
+    example.main(budget=12)
+    plain, declared = (line.partition(": ")[2].rpartition(",")[0] for line in capsys.readouterr().out.splitlines())
+    assert plain == declared
+
+
+def test_the_guide_shows_what_the_example_holds() -> None:
+    guide = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
+    _, _, after = guide.partition("## Add a kernel")
+    blocks = after.partition("\n## ")[0].split("```python\n")[1:]
+    assert blocks
+    for block in blocks:
+        assert block.partition("```")[0].strip() in SCRIPT.read_text(encoding="utf-8")
