@@ -1,4 +1,4 @@
-"""The closed form of the kernels of the Beta distance, against the same kernels with exact distances."""
+"""The closed form of the Beta-Matern kernel, against the same kernel with exact distances."""
 
 from __future__ import annotations
 
@@ -8,41 +8,9 @@ import pytest
 import torch
 from gpytorch.kernels import Kernel
 
-from betabo.kernels import BetaKernel, BetaMaternKernel
+from betabo.kernels import BetaMaternKernel
 from betabo.kernels.closed_form import by_parameters
 from betabo.testing import KernelTests
-
-
-class BetaTests(KernelTests):
-    """The Beta kernel; it has bandwidths and no length scales."""
-
-    has_form_by_parameters = False
-    weight, low, high = 0.3, 0.3, 10.0
-
-    def make_kernel(self, dims: int) -> Kernel:
-        kernel = BetaKernel(ard_num_dims=dims, boundary_weight=self.weight, method="lgamma").double()
-        kernel.bandwidth = self.low * (self.high / self.low) ** torch.linspace(0, 1, dims, dtype=torch.float64)
-        return kernel
-
-
-class TestBeta(BetaTests):
-    pass
-
-
-class TestBetaOfSmallBandwidths(BetaTests):
-    weight, low, high = 0.1, 0.02, 0.1
-
-
-class TestBetaOfLargeBandwidths(BetaTests):
-    weight, low, high = 0.1, 10.0, 1e4
-
-
-class TestBetaOfThePaper(BetaTests):
-    weight, low, high = 1.0, 0.3, 3.0
-
-
-class TestBetaWithUnitVariance(BetaTests):
-    weight, low, high = 0.0, 0.1, 10.0
 
 
 class BetaMaternTests(KernelTests):

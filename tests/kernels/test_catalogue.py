@@ -37,8 +37,8 @@ BASE = {
     "rbf-warped": WarpedKernel,
     "matern-warped": WarpedKernel,
 }
-BY_PARAMETERS = {"beta-matern", "beta-additive", "rbf", "matern"}
-BY_POINTS = {*BY_PARAMETERS, "beta", "beta-paper", "beta-correlation"}
+BY_PARAMETERS = {"beta-paper", "beta-correlation", "beta-matern", "beta-additive", "rbf", "matern"}
+BY_POINTS = {*BY_PARAMETERS, "beta"}
 
 
 def base_of(kernel: Kernel) -> Kernel:
