@@ -44,11 +44,18 @@ COVERED_ELSEWHERE = {
     "kernels/direct.py": ("kernels/test_distance.py", "the two methods are compared with each other"),
     "kernels/matmul.py": ("kernels/test_distance.py", "the two methods are compared with each other"),
     **{
+        f"lab/bench/optimizers/elsewhere/{name}.py": (
+            "lab/bench/optimizers/test_elsewhere_search.py",
+            "it runs in an environment of its own",
+        )
+        for name in ("protocol", "bayes_opt_server", "hebo_server", "vizier_server")
+    },
+    **{
         f"lab/bench/optimizers/{name}_search.py": (
             "lab/bench/optimizers/test_conformance.py",
             "every optimizer is asked for the same",
         )
-        for name in ("ax", "betabo", "hebo", "nevergrad", "optuna", "pycma", "random", "smac")
+        for name in ("ax", "baybe", "betabo", "nevergrad", "optuna", "pybads", "pycma", "pycma_lq", "random", "smac")
     },
 }
 

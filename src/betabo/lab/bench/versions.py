@@ -7,7 +7,7 @@ from contextlib import suppress
 from importlib.metadata import PackageNotFoundError, version
 
 PACKAGES = ("betabo", "torch", "gpytorch", "botorch", "numpy", "scipy")
-PEERS = ("optuna", "ax-platform", "smac", "nevergrad", "cma", "cmaes", "HEBO")
+PEERS = ("optuna", "ax-platform", "smac", "nevergrad", "cma", "cmaes", "baybe", "pybads", "ioh", "coco-experiment")
 
 
 def versions() -> dict[str, str]:

@@ -14,10 +14,10 @@ import torch
 
 from betabo.lab.bench.optimizers import OPTIMIZERS, OptimizerAdapter, make_adapter
 
-SLOW = ("ax", "hebo", "smac")
+SLOW = ("ax", "ax-quality", "baybe", "bayes-opt", "hebo", "pybads", "smac", "vizier")
 NAMES = [pytest.param(name, marks=pytest.mark.slow) if name in SLOW else name for name in OPTIMIZERS]
 MODELS = ("betabo", "botorch", "turbo", "ax", "optuna-gp", "smac", "hebo")
-LEARNERS = ("optuna-tpe", "optuna-cmaes", "pycma", "nevergrad", "cobyqa-scaled")
+LEARNERS = ("optuna-tpe", "optuna-cmaes", "pycma", "pycma-lq", "nevergrad", "cobyqa-scaled")
 LOW, HIGH = np.array([-5.0, 0.0, 100.0]), np.array([10.0, 1.0, 300.0])
 STARTS = LOW + (HIGH - LOW) * np.random.default_rng(5).random((6, 3))
 NAN, INF = float("nan"), float("inf")
@@ -155,6 +155,10 @@ def test_an_optimizer_leaves_no_traces(name, tmp_path, monkeypatch, capfd) -> No
         ("optuna-cmaes", "cmaes"),
         ("pycma", "cma"),
         ("smac", "smac"),
+        ("baybe", "baybe"),
+        ("pybads", "pybads"),
+        ("pycma-lq", "cma"),
+        ("ax-quality", "numpyro"),
         ("nevergrad", "nevergrad"),
     ],
 )
@@ -164,19 +168,13 @@ def test_a_missing_package_is_named_with_its_extra(name, package, monkeypatch) -
         make_adapter(name, {})
 
 
-def test_hebo_tells_how_to_install_it(monkeypatch) -> None:
-    monkeypatch.setitem(sys.modules, "hebo.optimizers.hebo", None)
-    monkeypatch.setitem(sys.modules, "hebo", None)
-    with pytest.raises(ImportError, match=r"asks for NumPy < 1\.25.*environment of its own.*--no-deps HEBO"):
-        make_adapter("hebo", {})
-
-
 @pytest.mark.parametrize(
     ("name", "settings", "message"),
     [
         ("botorch", {"restarts": 8, "raw_samples": 4}, "restarts is 8, expected a number from 1 to raw_samples, 4"),
         ("pycma", {"sigma": 0.0}, r"sigma is 0\.0, expected a number > 0"),
         ("nevergrad", {"budget": 0}, "budget is 0, expected the evaluations to plan for"),
+        ("ax-quality", {"method": "best"}, "unknown setting 'method'"),
         ("turbo", {"budget": 3}, "unknown setting 'budget' of the optimizer 'turbo', which takes none"),
     ],
 )

@@ -18,13 +18,15 @@ class AxSearch(PeerSearch):
     Starting points that are given are attached as trials and are all its initialization.
 
     Args:
-        method: `"fast"`, Ax's default, or `"quality"`, which takes more time for its model.
+        method: `"fast"`, Ax's default, or `"quality"`, a fully Bayesian model that takes much longer.
     """
 
     def __init__(self, method: str = "fast") -> None:
         if method not in ("fast", "quality"):
             raise ValueError(f"method is {method!r}, expected 'fast' or 'quality'.")
         self._ax = package("ax")
+        if method == "quality":
+            package("numpyro")  # which its model is fitted with
         self._method = method
 
     def begin(self) -> None:

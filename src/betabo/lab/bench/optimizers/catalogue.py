@@ -4,17 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, fields
+from functools import partial
 from typing import Any
 
 from betabo.lab.bench.optimizers.adapter import OptimizerAdapter
 from betabo.lab.bench.optimizers.ax_search import AxSearch
+from betabo.lab.bench.optimizers.baybe_search import BaybeSearch
 from betabo.lab.bench.optimizers.betabo_search import BetaboSearch
 from betabo.lab.bench.optimizers.botorch_search import BotorchSearch
 from betabo.lab.bench.optimizers.cobyqa_search import CobyqaSearch
 from betabo.lab.bench.optimizers.corners import CornerSearch
-from betabo.lab.bench.optimizers.hebo_search import HeboSearch
+from betabo.lab.bench.optimizers.elsewhere_search import ElsewhereSearch
 from betabo.lab.bench.optimizers.nevergrad_search import NevergradSearch
 from betabo.lab.bench.optimizers.optuna_search import OptunaCmaEs, OptunaGP, OptunaTPE
+from betabo.lab.bench.optimizers.pybads_search import PybadsSearch
+from betabo.lab.bench.optimizers.pycma_lq_search import PycmaLqSearch
 from betabo.lab.bench.optimizers.pycma_search import PycmaSearch
 from betabo.lab.bench.optimizers.random_search import RandomSearch
 from betabo.lab.bench.optimizers.smac_search import SmacSearch
@@ -61,13 +65,20 @@ OPTIMIZERS: dict[str, OptimizerEntry] = {
         OptimizerEntry("turbo", "TuRBO-1: Thompson sampling in one trust region.", TurboSearch),
         OptimizerEntry("cobyqa", "COBYQA of SciPy, again and again from random points.", CobyqaSearch),
         OptimizerEntry("cobyqa-scaled", "The same with SciPy's option `scale`.", lambda: CobyqaSearch(scale=True)),
-        OptimizerEntry("ax", "Ax with its default generation strategy.", AxSearch, ("method",)),
+        OptimizerEntry("ax", "Ax with its default generation strategy.", AxSearch),
+        OptimizerEntry("ax-quality", "The same with `method='quality'`.", lambda: AxSearch("quality")),
+        OptimizerEntry("baybe", "BayBE with its default recommender.", BaybeSearch),
         OptimizerEntry("optuna-gp", "Optuna's GPSampler.", OptunaGP, ("deterministic",)),
         OptimizerEntry("optuna-tpe", "Optuna's TPESampler.", OptunaTPE),
         OptimizerEntry("optuna-cmaes", "Optuna's CmaEsSampler from the best starting point.", OptunaCmaEs),
         OptimizerEntry("pycma", "CMA-ES of pycma from the best starting point.", PycmaSearch, ("sigma",)),
+        OptimizerEntry("pycma-lq", "lq-CMA-ES of pycma, `fmin_lq_surr`, from a random point.", PycmaLqSearch),
+        OptimizerEntry("pybads", "PyBADS, Bayesian adaptive direct search, from a random point.", PybadsSearch),
         OptimizerEntry("smac", "SMAC3's BlackBoxFacade for a planned budget.", SmacSearch, ("budget",)),
-        OptimizerEntry("hebo", "HEBO; needs an environment of its own.", HeboSearch),
+        *(
+            OptimizerEntry(name, f"{title}, in an environment of its own.", partial(ElsewhereSearch, name))
+            for name, title in (("hebo", "HEBO"), ("vizier", "Google's Vizier"), ("bayes-opt", "bayesian-optimization"))
+        ),
         OptimizerEntry("nevergrad", "Nevergrad's NGOpt for a planned budget.", NevergradSearch, ("budget",)),
     )
 }

@@ -40,6 +40,8 @@ class InvertedSearch(PeerSearch):
         if self._thread is None:
             self._thread = Thread(target=self._work, daemon=True)
             self._thread.start()
+        else:
+            self._values.put(self._value)
         point = self._points.get()
         if isinstance(point, BaseException):
             raise point
@@ -49,7 +51,7 @@ class InvertedSearch(PeerSearch):
         """Give the function's value to the package; of starting points only the best is used, to start from."""
         self._worst = max(self._worst, value)
         if self._thread is not None:
-            self._values.put(value)
+            self._value = value  # which it gets when it is asked for its next point
         elif self._best is None or value < self._best[0]:
             self._best = value, point
 
