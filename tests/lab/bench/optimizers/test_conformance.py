@@ -158,7 +158,6 @@ def test_an_optimizer_leaves_no_traces(name, tmp_path, monkeypatch, capfd) -> No
         ("baybe", "baybe"),
         ("pybads", "pybads"),
         ("pycma-lq", "cma"),
-        ("ax-quality", "numpyro"),
         ("nevergrad", "nevergrad"),
     ],
 )
