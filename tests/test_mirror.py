@@ -65,12 +65,6 @@ STRAY_TESTS = {
     "lab/problems/test_real.py",
 }
 UNTESTED = {
-    "cli/catalogues.py",
-    "cli/dashboard.py",
-    "cli/loading.py",
-    "cli/report.py",
-    "cli/run.py",
-    "cli/summary.py",
     "kernels/box.py",
     "kernels/cube.py",
     "kernels/pathwise.py",
@@ -94,17 +88,6 @@ UNTESTED = {
     "lab/problems/placement.py",
     "lab/problems/pointwise.py",
     "lab/problems/repeated.py",
-    "optimizer/data.py",
-    "optimizer/history.py",
-    "optimizer/model.py",
-    "report/figures.py",
-    "report/overview.py",
-    "report/sections.py",
-    "space/checks.py",
-    "space/steps.py",
-    "studies/events.py",
-    "studies/stored_plan.py",
-    "studies/worker_process.py",
 }
 
 

@@ -105,15 +105,3 @@ def test_missing_typer_names_the_extra() -> None:
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
     assert done.returncode == 2
     assert done.stderr == "error: the command line needs typer: pip install 'betabo[cli]'\n"
-
-
-@pytest.mark.parametrize("command", ["kernels", "acquisitions"])
-def test_catalogues_describe_every_entry(command: str) -> None:
-    from betabo.acquisition.catalogue import ACQUISITIONS
-    from betabo.kernels.catalogue import KERNELS
-
-    code, output, _ = invoke(command)
-    assert code == 0
-    for entry in {"kernels": KERNELS, "acquisitions": ACQUISITIONS}[command].values():
-        assert re.search(rf"^{entry.name} +{re.escape(entry.description)}", output, re.MULTILINE)
-    assert output.count("(default)") == 1

@@ -1,0 +1,74 @@
+"""What a search believes: one process for each objective and constraint, and the best points among them."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import torch
+
+from betabo.optimizer import Config, Data
+from betabo.optimizer.model import Output, Surrogate
+
+CONFIG = Config(kernel="rbf", noise="none")
+POINTS = np.random.default_rng(0).random((8, 2))
+NONE = np.empty((0, 2))
+BOWL = ((POINTS - 0.3) ** 2).sum(axis=1)
+
+
+def known(values: np.ndarray, constraints: np.ndarray | None = None) -> Data:
+    return Data(POINTS, values, NONE, NONE, np.empty((0, 0)) if constraints is None else constraints)
+
+
+class TestOutput:
+    def test_has_quantiles_around_what_it_saw(self) -> None:
+        output = Output.fit(known(BOWL), 100 * BOWL, CONFIG, seed=0, state=None)
+        low, middle, high = output.quantiles(POINTS, [0.05, 0.5, 0.95])
+        assert middle == pytest.approx(100 * BOWL, abs=0.5)
+        assert (low <= middle).all()
+        assert (middle <= high).all()
+
+    def test_ends_three_ranges_beyond_the_values(self) -> None:
+        output = Output.fit(known(BOWL), BOWL, CONFIG, seed=0, state=None)
+        reach = 3 * (BOWL.max() - BOWL.min())
+        quantiles = output.quantiles(np.random.default_rng(1).random((50, 2)), [1e-300, 1 - 1e-16])
+        assert quantiles.min() >= BOWL.min() - reach
+        assert quantiles.max() <= BOWL.max() + reach
+
+    def test_expects_little_where_an_evaluation_failed(self) -> None:
+        data = Data(POINTS, BOWL, np.array([[0.3, 0.3]]), NONE)
+        without, with_failure = (Output.fit(d, BOWL, CONFIG, seed=0, state=None) for d in (known(BOWL), data))
+        ((before,),) = without.quantiles([[0.3, 0.3]], [0.5])
+        ((after,),) = with_failure.quantiles([[0.3, 0.3]], [0.5])
+        assert before < after
+        assert after == pytest.approx(BOWL.max(), rel=0.05)
+
+
+class TestSurrogate:
+    def test_has_a_model_for_each_objective_and_each_constraint(self) -> None:
+        data = known(np.stack([BOWL, -BOWL], axis=1), (BOWL - 0.1)[:, None])
+        found = Surrogate.fit(data, CONFIG, seed=0)
+        assert (len(found.objectives), len(found.constraints), len(found.states)) == (2, 1, 3)
+        diagnostics = found.diagnostics()
+        assert len(diagnostics["models"]) == 3
+        assert diagnostics["fit_seconds"] == pytest.approx(sum(m["fit_seconds"] for m in diagnostics["models"]))
+
+    def test_of_one_objective_says_no_more_than_needed(self) -> None:
+        assert "models" not in Surrogate.fit(known(BOWL), CONFIG, seed=0).diagnostics()
+
+    def test_knows_the_lowest_values(self) -> None:
+        data = known(BOWL)
+        found = Surrogate.fit(data, CONFIG, seed=0).incumbents(data, 3)
+        assert torch.equal(found, torch.from_numpy(POINTS[np.argsort(BOWL)[:3]]))
+
+    def test_puts_what_violates_a_constraint_last(self) -> None:
+        violation = np.where(np.argsort(np.argsort(BOWL)) < 2, 1.0, -1.0)  # the two lowest values
+        data = known(BOWL, violation[:, None])
+        found = Surrogate.fit(data, CONFIG, seed=0).incumbents(data, len(POINTS))
+        order = np.argsort(BOWL)
+        assert torch.equal(found[:-2], torch.from_numpy(POINTS[order[2:]]))
+
+    def test_puts_the_front_first(self) -> None:
+        values = np.array([[0, 7], [1, 5], [2, 2], [6, 1], [3, 3], [7, 7], [6, 6], [4, 8]], dtype=float)
+        data = known(values)
+        found = Surrogate.fit(data, CONFIG, seed=0).incumbents(data, 4)
+        assert {tuple(row) for row in found.tolist()} == {tuple(row) for row in POINTS[:4].tolist()}
