@@ -17,7 +17,15 @@ from lab.reproduce.case import campaigns_of, do, names, verdicts
 def table_of(ends: dict[str, float], starts: float = 300.0) -> pd.DataFrame:
     """Outcomes on Griewank, with RBF printed at its start and Matern at 25, for settings by what both kernels found."""
     rows = [
-        {"settings": name, "kernel": kernel, "function": "griewank", "start": starts, "end": end, "printed": printed}
+        {
+            "settings": name,
+            "kernel": kernel,
+            "function": "griewank",
+            "start": starts,
+            "end": end,
+            "printed": printed,
+            "printed_error": printed / 20,
+        }
         for name, matern in ends.items()
         for kernel, end, printed in (("rbf", starts, 300.0), ("matern", matern, 25.0))
     ]
@@ -30,6 +38,12 @@ def test_settings_are_kept_where_rbf_stays_and_matern_is_near() -> None:
     assert list(found["reproduced"]) == [True, False]
     assert found.loc[0, "matern, factor"] == pytest.approx(1.2)
     assert found.loc[0, "typical factor"] == pytest.approx(1.2**0.5)
+
+
+def test_margin_of_matern_follows_from_the_printed_error() -> None:
+    factor = 1 + 2 * 10**0.5 / 20  # two standard deviations of one of ten seeds
+    found = placements_settings.compare_settings(table_of({"in": 25 * factor - 0.1, "out": 25 * factor + 0.1}))
+    assert dict(zip(found["settings"], found["reproduced"], strict=True)) == {"in": True, "out": False}
 
 
 def test_settings_where_rbf_gets_ahead_are_not_kept() -> None:

@@ -1,7 +1,8 @@
 """Finished searches in one small file, which is committed beside the figures drawn from it.
 
 Of each search it keeps the curve of best values, the distances of the points to the boundary, and the best point. That
-is what tables and curves are made of, and a campaign goes on from it; the other points and the models are not kept.
+is what tables and curves are made of, and a campaign goes on from it; the other points and the models are not kept. The
+description of the campaign, which gives tables their order, is kept with them.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from betabo.files import whole_file, write_bytes
 from betabo.lab.bench.extras import require
 from betabo.lab.bench.results import run_files
 from betabo.lab.bench.run import Record, Run
+from betabo.lab.bench.runner import CAMPAIGN_FILE
 from betabo.lab.bench.storage import encode, read_metadata
 from betabo.lab.reproduce.files import markdown_table
 
@@ -36,7 +38,9 @@ def pack(folder: Path, file: Path) -> int:
     if rows:
         short = arrow.list_(arrow.float32())
         types = {"best": arrow.list_(arrow.float64()), "boundary_distance": short, "best_point": short}
-        schema = arrow.schema([(name, types.get(name, arrow.string())) for name in rows[0]])
+        campaign = folder / CAMPAIGN_FILE
+        metadata = {CAMPAIGN_FILE: campaign.read_bytes()} if campaign.exists() else {}
+        schema = arrow.schema([(name, types.get(name, arrow.string())) for name in rows[0]], metadata=metadata)
         with whole_file(file, parents=True) as path:
             parquet.write_table(
                 arrow.Table.from_pylist(rows, schema=schema), path, compression="zstd", compression_level=_LEVEL
@@ -51,7 +55,11 @@ def unpack(file: Path, folder: Path) -> int:
         Number of searches that were written.
     """
     count = 0
-    for row in require("pyarrow.parquet").read_table(file).to_pylist():
+    table = require("pyarrow.parquet").read_table(file)
+    campaign = (table.schema.metadata or {}).get(CAMPAIGN_FILE.encode())
+    if campaign is not None and not (folder / CAMPAIGN_FILE).exists():
+        write_bytes(folder / CAMPAIGN_FILE, campaign, parents=True)
+    for row in table.to_pylist():
         target = folder / f"{row['search']}.parquet"
         if not target.exists():
             metadata = json.loads(row["metadata"]) | {"best_point": row["best_point"]}

@@ -25,11 +25,9 @@ from betabo.lab.reproduce.entry import Claim, Context, Summary
 from betabo.lab.reproduce.files import markdown_table
 from betabo.lab.reproduce.placements import DIMS, draw_table, printed
 
-STAYS = 0.9
-"""RBF stays at its start if it ends above this share of its best starting value; chosen here."""
-
-NEAR = 1.5
-"""Matern is as printed if it ends within this factor of the printed mean; chosen here."""
+LUCK = {"griewank": 0.65, "ackley": 0.95, "levy": 0.6}
+"""RBF stays at its start if it ends above this share of its best starting value, by function: of 200 times 100 uniform
+points more than 60, about 19 of 20 end above it."""
 
 SEEDS = 10
 """Scrambles of the starting points: as many as the paper has seeds."""
@@ -97,7 +95,11 @@ def judge_starts(best: DataFrame) -> Claim:
 
 
 def outcomes(folder: Path) -> DataFrame:
-    """One row a run: `kernel`, `settings`, `function`, `start` (best starting value), `end`, `printed`."""
+    """What each run found.
+
+    Returns:
+        Columns `kernel`, `settings`, `function`, `start` (best starting value), `end`, `printed`, `printed_error`.
+    """
     results = read_results(folder, columns=[])
     ends = values_at(results)
     starts = values_at(results, int(results["starting_points"].iloc[0]))
@@ -112,7 +114,7 @@ def outcomes(folder: Path) -> DataFrame:
             "end": ends["best"],
         }
     )
-    faces = printed().query("placement == 'face'")[["kernel", "function", "printed"]]
+    faces = printed().query("placement == 'face'").drop(columns="placement")
     return table.merge(faces.assign(dim=DIMS), on=["kernel", "function", "dim"], how="left").drop(columns="dim")
 
 
@@ -125,21 +127,28 @@ def compare_settings(table: DataFrame) -> DataFrame:
     Returns:
         One row a setting: `settings`, `cells` (kernels times functions that are there), `rbf, end over start` (the
         least over the functions), `matern, factor` (the largest factor between its end and the printed mean),
-        `typical factor` (of all cells, geometric mean) and `reproduced`.
+        `typical factor` (of all cells, geometric mean) and `reproduced`: RBF ends no lower than by luck, see `LUCK`,
+        and Matern within two standard deviations of a single seed, which follow from the printed standard errors;
+        of unfinished settings, as far as they are there.
     """
-    table = table.assign(log_factor=np.abs(np.log(table["end"] / table["printed"])))
+    table = table.assign(
+        log_factor=np.abs(np.log(table["end"] / table["printed"])),
+        margin=np.log1p(2 * np.sqrt(SEEDS) * table["printed_error"] / table["printed"]),
+        share=table["end"] / table["start"],
+        luck=table["function"].map(LUCK),
+    )
     rows = []
     for name, part in table.groupby("settings"):
         rbf, matern = part[part["kernel"] == "rbf"], part[part["kernel"] == "matern"]
-        kept, factor = (rbf["end"] / rbf["start"]).min(), np.exp(matern["log_factor"].max())
+        stays, near = (rbf["share"] > rbf["luck"]).all(), (matern["log_factor"] < matern["margin"]).all()
         rows.append(
             {
                 "settings": name,
                 "cells": len(part),
-                "rbf, end over start": kept,
-                "matern, factor": factor,
+                "rbf, end over start": rbf["share"].min(),
+                "matern, factor": np.exp(matern["log_factor"].max()),
                 "typical factor": np.exp(part["log_factor"].mean()),
-                "reproduced": bool(kept > STAYS and factor < NEAR),
+                "reproduced": bool(stays and near),
             }
         )
     return pd.DataFrame(rows).sort_values(["cells", "typical factor"], ascending=[False, True], ignore_index=True)
@@ -174,15 +183,17 @@ def markdown(settings: DataFrame, best: DataFrame) -> str:
     ]
     rows = [
         [
-            ", ".join(str(row["settings"]).split("+")) + (" (reproduced)" if row["reproduced"] else ""),
+            ", ".join(str(row["settings"]).split("+"))
+            + (" (reproduced)" if row["reproduced"] and row["cells"] == CELLS else ""),
             f"{row['cells']} of {CELLS}",
             *(f"{row[name]:.2f}" for name in ("rbf, end over start", "matern, factor", "typical factor")),
         ]
         for _, row in settings.iterrows()
     ]
     note = (
-        f"Kept are settings in which RBF ends above {STAYS:.0%} of its best starting value on every function, and "
-        f"Matérn within a factor {NEAR:g} of the printed mean. The typical factor is that of all cells.\n\n"
+        "Kept are settings in which RBF ends no lower on any function than 100 random points would in 19 of 20 cases, "
+        "and Matérn within two standard deviations of one printed seed. Factors are to the printed means; the typical "
+        "one is that of all cells.\n\n"
     )
     cells = [
         [
