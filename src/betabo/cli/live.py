@@ -154,7 +154,7 @@ def _point(trial: TrialRecord, columns: Mapping[str, int], width: int, lines: in
 
 
 def _counts(snapshot: Snapshot) -> Text:
-    proposed = [trial for trial in snapshot.trials if trial.origin == "model"]
+    proposed = [trial for trial in snapshot.trials if trial.is_modelled]
     faces = sum(bool(trial.faces) for trial in proposed)
     line = Text(" " * _INDENT)
     said = f"{faces} of {len(proposed)} proposals of the model on a face" if proposed else "starting points so far"

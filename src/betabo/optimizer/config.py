@@ -28,6 +28,11 @@ class Config:
         beta: Exploration weight of `"ucb"`, a number or a schedule.
         noise: `"unknown"`, `"none"`, or the variance of the objective's noise in its own units squared.
         starting_points: Evaluations before the model is asked; None is twice the number of dims, between 5 and 60.
+
+        local_steps: Whether steps near the best point, by a model with a quadratic part, are mixed with those of the
+            model of the whole box, whichever gains more. None does so with the default kernel and acquisition function,
+            since a search with others is to show what these do.
+        starting_points: Evaluations before the model is asked; None is twice the dimension, between 5 and 60.
         power_transform: Whether skewed values are made symmetric before they are modelled.
         max_failures: Failed evaluations in a row after which the search stops.
         duplicate_tolerance: Points closer than this in every unit-cube coordinate count as the same.
@@ -37,6 +42,7 @@ class Config:
     acquisition: AcquisitionChoice = "log_ei"
     beta: float | BetaSchedule = DEFAULT_BETA
     noise: Noise = "unknown"
+    local_steps: bool | None = None
     starting_points: int | None = None
     power_transform: bool = True
     max_failures: int = 10
@@ -72,6 +78,13 @@ class Config:
             raise TypeError(f"unknown setting {', '.join(unknown)}, expected some of {', '.join(known)}.")
         return cls(**settings) if config is None else config
 
+    @property
+    def takes_local_steps(self) -> bool:
+        """Whether steps near the best point are mixed in."""
+        if self.local_steps is None:
+            return (self.kernel, self.acquisition) == (Config.kernel, Config.acquisition)
+        return self.local_steps
+
     def design_size(self, dims: int) -> int:
         """Number of starting points in `dims` dimensions."""
         return self.starting_points if self.starting_points is not None else min(max(2 * dims, 5), 60)
@@ -96,7 +109,7 @@ class Config:
         unknown = set(data) - {f.name for f in fields(cls)}
         if unknown:
             raise ValueError(f"unknown settings {sorted(unknown)}; written by another version of betabo?")
-        return cls(**data)
+        return cls(**{"local_steps": False, **data})  # a search of before there were any goes on without
 
 
 def _is_size(value: object) -> bool:

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 import torch
 from torch.quasirandom import SobolEngine
 
@@ -16,7 +17,10 @@ from betabo.acquisition.maximize import maximize
 from betabo.optimizer.config import Config
 from betabo.optimizer.data import Data, Points
 from betabo.optimizer.history import Origin
+from betabo.optimizer.local import local_step
 from betabo.optimizer.model import Surrogate
+from betabo.optimizer.threads import few_threads
+from betabo.optimizer.turns import SMALLEST_RADIUS, Step, next_turn, radius
 from betabo.surrogate import FitState
 
 Snap = Callable[[Points], Points]
@@ -31,10 +35,12 @@ class Proposal:
 
     Attributes:
         points: `count x d`, admissible points of the unit cube.
-        origins: Where each comes from: `"start"` for the starting design, `"model"` for the model.
-        states: Hyperparameters to start the next fits from, one for each objective and constraint.
+        origins: Where each comes from: `"start"` for the starting design, `"model"` for the model, `"local"` for a step
+            near the best point.
+        states: Hyperparameters to start the next fits from, one for each objective and constraint, and then one of the
+            local model if there is one.
         diagnostics: Figures of the fit and of the points, JSON-able; empty for starting points.
-        surrogate: The fitted models; None for starting points.
+        surrogate: The fitted models of the whole cube; None where they were not asked.
     """
 
     points: Points
@@ -53,15 +59,17 @@ def propose(
     states: Sequence[FitState] = (),
     snap: Snap | None = None,
     neighbours: Snap | None = None,
+    numeric: npt.NDArray[np.bool_] | None = None,
     index: int | None = None,
 ) -> Proposal:
     """Choose the next points.
 
     The same arguments give the same points. Until the starting design is complete, and while fewer than two evaluations
     have a value, points come from a scrambled Sobol sequence. After that a Gaussian process is fitted to each objective
-    and each constraint and the acquisition function maximized; each further point of a batch, and every pending one,
-    counts as evaluated with its expected value. Several objectives are searched by the expected hypervolume
-    improvement, whatever acquisition function is configured.
+    and each constraint and the acquisition function maximized, or, if that has gained more of late, a step is taken
+    near the best point (`betabo.optimizer.local`). Each further point of a batch, and every pending one, counts as
+    evaluated with its expected value. Several objectives are searched by the expected hypervolume improvement, whatever
+    acquisition function is configured.
 
     Args:
         data: What is known.
@@ -71,27 +79,33 @@ def propose(
         states: Hyperparameters of the last fits.
         snap: Maps points `n x d` to admissible ones, for discrete parameters.
         neighbours: Gives the admissible points next to one, `k x d`, for discrete parameters.
+        numeric: Which coordinates are numbers, `d`; None where all are.
         index: Number of the first point within the search; None counts the points of `data`. Workers that ask at the
             same time with different numbers get different starting points.
     """
     snap = (lambda points: points) if snap is None else snap
     first = data.total if index is None else index
-    states = tuple(states)
+    outputs = data.objectives.shape[1] + data.constraints.shape[1]
+    states, local_state = tuple(states[:outputs]), states[outputs] if len(states) > outputs else None
     points: list[Points] = []
     origins: list[Origin] = []
     diagnostics: dict[str, Any] = {}
     surrogate = None
-    with torch.random.fork_rng(devices=[]):
+    with torch.random.fork_rng(devices=[]), few_threads(len(data.points)):
         for number in range(first, first + count):
             purpose = mix_seeds(seed, number)
             torch.manual_seed(purpose)
             if data.total + len(points) < config.design_size(data.dims) or len(data.points) < 2:
                 chosen = _design_point(data, points, config, seed, number, snap)
                 origins.append("start")
+            elif local := _local(data, points, origins, config, purpose, local_state, numeric, snap, neighbours):
+                chosen, local_state, figures = local
+                diagnostics = diagnostics or figures
+                origins.append("local")
             else:
                 if surrogate is None:
                     surrogate = Surrogate.fit(data, config, purpose, states)
-                    states, diagnostics = surrogate.states, surrogate.diagnostics()
+                    states, diagnostics = surrogate.states, {**diagnostics, **surrogate.diagnostics()}
                 began = time.perf_counter()
                 chosen = _search(surrogate, data, points, config, purpose, snap, neighbours)
                 origins.append("model")
@@ -99,7 +113,48 @@ def propose(
                     diagnostics.get("acquisition_seconds", 0.0) + time.perf_counter() - began
                 )
             points.append(chosen)
+    if local_state is not None and len(states) == outputs:
+        states = (*states, local_state)
     return Proposal(np.stack(points), origins, states, diagnostics, surrogate)
+
+
+def _local(
+    data: Data,
+    chosen: list[Points],
+    origins: list[Origin],
+    config: Config,
+    seed: int,
+    state: FitState | None,
+    numeric: npt.NDArray[np.bool_] | None,
+    snap: Snap,
+    neighbours: Snap | None,
+) -> tuple[Points, FitState, dict[str, Any]] | None:
+    """A point near the best one, with the state and the figures of its fit; None if that is not what is to be done."""
+    if not config.takes_local_steps or data.values.ndim > 1 or data.constraints.shape[1]:
+        return None
+    steps = [*data.steps, *(Step(origin, None) for origin in origins)]
+    if next_turn(steps, data.dims) == "model" or (reach := radius(steps, data.dims)) < SMALLEST_RADIUS:
+        return None
+    began = time.perf_counter()
+    pending = np.concatenate([data.pending, *(p[None] for p in chosen)])
+    found = local_step(
+        data,
+        pending,
+        reach,
+        seed=seed,
+        noise=config.noise,
+        state=state,
+        numeric=numeric,
+        snap=snap,
+        neighbours=neighbours,
+    )
+    if found is None:
+        return None
+    new = _new(_apart_first(found.ranked, pending), np.concatenate([data.seen(), *(p[None] for p in chosen)]), config)
+    if new is None:
+        return None
+    seconds = time.perf_counter() - began - found.diagnostics["fit_seconds"]
+    return new, found.state, {**found.diagnostics, "acquisition_seconds": seconds}
 
 
 def _search(
@@ -123,25 +178,37 @@ def _search(
     if neighbours is not None and len(near := neighbours(ranked[0])):
         scores = acquisition(torch.from_numpy(near).unsqueeze(-2)).detach()
         ranked = np.concatenate([near[(scores > values[0]).numpy()], ranked, near])
-    apart = np.abs(ranked[:, None] - pending.numpy()[None]).max(axis=-1).min(axis=-1, initial=np.inf) > _APART
-    ranked = np.concatenate([ranked[apart], ranked[~apart]])
     seen = np.concatenate([data.seen(), *(p[None] for p in chosen)])
-    return _first_new(ranked, seen, config, seed, snap)
+    return _first_new(_apart_first(ranked, pending.numpy()), seen, config, seed, snap)
+
+
+def _apart_first(ranked: Points, pending: Points) -> Points:
+    """The candidates, those close to a point under way last."""
+    apart = np.abs(ranked[:, None] - pending[None]).max(axis=-1).min(axis=-1, initial=np.inf) > _APART
+    return np.concatenate([ranked[apart], ranked[~apart]])
 
 
 def _first_new(ranked: Points, seen: Points, config: Config, seed: int, snap: Snap) -> Points:
     """The best candidate that has not been evaluated; any point not seen where there is none; else the best."""
-    if isinstance(config.noise, (int, float)) and config.noise > 0:
-        return np.asarray(ranked[0])  # with known noise it makes sense to look twice
     random = SobolEngine(ranked.shape[1], scramble=True, seed=seed + 1).draw(256, dtype=torch.float64).numpy()
     for candidates in (ranked, snap(random)):
-        for start in range(0, len(candidates), 64):
-            block = candidates[start : start + 64]
-            distance = np.abs(block[:, None] - seen[None]).max(axis=-1).min(axis=-1)
-            new = np.flatnonzero(distance > config.duplicate_tolerance)
-            if len(new):
-                return np.asarray(block[new[0]])
+        new = _new(candidates, seen, config)
+        if new is not None:
+            return new
     return np.asarray(ranked[0])
+
+
+def _new(ranked: Points, seen: Points, config: Config) -> Points | None:
+    """The best candidate that has not been evaluated; with known noise, where a second look makes sense, the best."""
+    if isinstance(config.noise, (int, float)) and config.noise > 0:
+        return np.asarray(ranked[0])
+    for start in range(0, len(ranked), 64):
+        block = ranked[start : start + 64]
+        distance = np.abs(block[:, None] - seen[None]).max(axis=-1).min(axis=-1)
+        new = np.flatnonzero(distance > config.duplicate_tolerance)
+        if len(new):
+            return np.asarray(block[new[0]])
+    return None
 
 
 def _design_point(data: Data, chosen: list[Points], config: Config, seed: int, index: int, snap: Snap) -> Points:

@@ -7,6 +7,8 @@ from dataclasses import dataclass, field
 import numpy as np
 import numpy.typing as npt
 
+from betabo.optimizer.turns import Step
+
 Points = npt.NDArray[np.float64]
 
 
@@ -20,6 +22,8 @@ class Data:
         failed: Points whose evaluation failed, `m x d`.
         pending: Points that are being evaluated, `p x d`.
         constraints: Values of the constraints at `points`, finite, `n x c`; a constraint holds where it is at most 0.
+        steps: Where the point of each evaluation came from, and what its value was, in the order in which they were
+            told, those under way at the end; empty where it is not known, as in data from elsewhere.
     """
 
     points: Points
@@ -27,6 +31,7 @@ class Data:
     failed: Points
     pending: Points
     constraints: Points = field(default_factory=lambda: np.empty((0, 0)))
+    steps: tuple[Step, ...] = ()
 
     def __post_init__(self) -> None:
         if not self.constraints.size:

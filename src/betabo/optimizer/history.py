@@ -8,7 +8,11 @@ from typing import Any, Literal
 import numpy as np
 import numpy.typing as npt
 
-Origin = Literal["start", "model", "user"]
+Origin = Literal["start", "model", "local", "user"]
+
+MODELLED: tuple[Origin, ...] = ("model", "local")
+"""The origins of points that a model proposed."""
+
 Points = npt.NDArray[np.float64]
 
 
@@ -20,8 +24,8 @@ class Evaluation:
         unit: The point in the unit cube.
         value: Its value, None where the evaluation failed.
         error: Why it failed, empty where it did not.
-        origin: `"start"` for a starting point, `"model"` for a proposal of the model, `"user"` for a point that was
-            told without having been asked for.
+        origin: `"start"` for a starting point, `"model"` for a proposal of the model, `"local"` for one near the best
+            point, `"user"` for a point that was told without having been asked for.
         diagnostics: Figures of the step that proposed the point.
     """
 

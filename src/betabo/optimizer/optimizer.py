@@ -18,6 +18,7 @@ from betabo.optimizer.core import propose
 from betabo.optimizer.data import Data
 from betabo.optimizer.history import Evaluation, Pending, stack
 from betabo.optimizer.result import SearchResult
+from betabo.optimizer.turns import Step
 from betabo.space import Space, as_space
 from betabo.surrogate import FitState
 
@@ -100,9 +101,10 @@ class Optimizer:
                 states=self._states,
                 snap=self.space.snap,
                 neighbours=None if self.space.is_continuous else self.space.neighbours,
+                numeric=self.space.numeric,
             )
             self._states = proposal.states
-            first = proposal.origins.index("model") if "model" in proposal.origins else 0
+            first = next((i for i, origin in enumerate(proposal.origins) if origin != "start"), 0)
             batch = [
                 Pending(tuple(unit.tolist()), origin, proposal.diagnostics if i == first else {})
                 for i, (unit, origin) in enumerate(zip(proposal.points, proposal.origins, strict=True))
@@ -201,6 +203,10 @@ class Optimizer:
             values=np.array([e.value for e in finished], dtype=np.float64),
             failed=stack([e.unit for e in self.history if e.failed], dims),
             pending=stack([p.unit for p in self.pending], dims),
+            steps=(
+                *(Step(e.origin, e.value) for e in self.history),
+                *(Step(p.origin, None) for p in self.pending),
+            ),
         )
 
     def _check_failures(self) -> None:

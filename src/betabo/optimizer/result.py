@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from scipy.optimize import OptimizeResult
 
 from betabo.extras import needs_extra
-from betabo.optimizer.history import Evaluation
+from betabo.optimizer.history import MODELLED, Evaluation
 from betabo.space import Space
 
 if TYPE_CHECKING:
@@ -36,7 +36,7 @@ class SearchResult(OptimizeResult):  # type: ignore[misc]
         """The result of a record."""
         finished = [e for e in history if e.value is not None]
         best = min(finished, key=lambda e: e.value if e.value is not None else float("inf"), default=None)
-        proposed = [e for e in history if e.origin == "model"]
+        proposed = [e for e in history if e.origin in MODELLED]
         return cls(
             x=None if best is None else space.from_unit(best.unit),
             fun=float("nan") if best is None else best.value,

@@ -149,6 +149,7 @@ class BetaSampler(BaseSampler):
             states=_last_states(trials, signature),
             snap=space.snap,
             neighbours=None if space.is_continuous else space.neighbours,
+            numeric=space.numeric,
             index=trial.number,
         )
         if proposal.surrogate is not None:
@@ -175,7 +176,7 @@ def _free(distributions: Mapping[str, BaseDistribution]) -> dict[str, BaseDistri
 
 def _step(proposal: Proposal, signature: list[Any]) -> dict[str, Any]:
     step: dict[str, Any] = {"origin": proposal.origins[0], "diagnostics": proposal.diagnostics}
-    if proposal.surrogate is not None:
+    if proposal.origins[0] != "start":
         step["states"] = [asdict(state) for state in proposal.states]
         step["signature"] = signature
     return step

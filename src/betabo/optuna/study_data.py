@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import get_args
 
 import numpy as np
 from optuna.distributions import BaseDistribution
@@ -11,6 +12,9 @@ from optuna.study import StudyDirection
 from optuna.trial import FrozenTrial
 
 from betabo.optimizer.data import Data, Points
+from betabo.optimizer.history import Origin
+from betabo.optimizer.turns import Step
+from betabo.optuna.attributes import STEP
 from betabo.optuna.space import encode, from_distributions
 from betabo.optuna.trials import known_parameters, state_of
 from betabo.space import Space
@@ -62,11 +66,13 @@ class StudyData:
         finished: list[tuple[FrozenTrial, Points]] = []
         rows: list[Points] = []
         failed, pending, pruned = [], [], []
+        steps: dict[int, Step] = {}
         for trial in trials:
             unit = None if trial.number == asking else _unit(trial, space, distributions)
             if unit is None:
                 continue
             state = state_of(trial)
+            steps[trial.number] = Step(_origin(trial), None)
             if state == "complete":
                 finished.append((trial, unit))
                 rows.append(signs * np.array(trial.values))
@@ -85,6 +91,9 @@ class StudyData:
             else:
                 failed.append(unit)
         used = tuple(trial for trial, _ in finished)
+        if len(signs) == 1:
+            for trial, value in zip(used, values[:, 0].tolist(), strict=True):
+                steps[trial.number] = replace(steps[trial.number], value=value)
         return cls(
             space,
             distributions,
@@ -96,6 +105,7 @@ class StudyData:
                 failed=_stack(failed, space.dims),
                 pending=_stack(pending, space.dims),
                 constraints=_constraints(used),
+                steps=tuple(steps[number] for number in sorted(steps)),
             ),
         )
 
@@ -110,6 +120,11 @@ def _unit(trial: FrozenTrial, space: Space, distributions: Mapping[str, BaseDist
         return np.asarray(space.to_unit(encode(parameters, distributions)))
     except (TypeError, ValueError):  # an enqueued value may be anything
         return None
+
+
+def _origin(trial: FrozenTrial) -> Origin:
+    origin = trial.system_attrs.get(STEP, {}).get("origin")
+    return origin if origin in get_args(Origin) else "user"
 
 
 def _constraints(trials: Sequence[FrozenTrial]) -> Points:

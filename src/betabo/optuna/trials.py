@@ -67,7 +67,8 @@ class TrialRecord:
         parameters: Its parameters, those included that are proposed or in the queue and not yet asked for.
         distributions: The range that each parameter was chosen from.
         positions: Where each number lies in its range, from 0 to 1, see `Space.positions`.
-        origin: `"start"` or `"model"` for betabo's sampler, `"enqueued"` for a point the user asked for, else empty.
+        origin: `"start"`, `"model"` or `"local"` for betabo's sampler, `"enqueued"` for a point the user asked for,
+            else empty.
         violation: Sum of the amounts by which constraints are violated; None without constraints.
         started: When it started, in local time.
         finished: When it ended.
@@ -133,6 +134,11 @@ class TrialRecord:
     def is_complete(self) -> bool:
         """Whether it ended with a value for each objective."""
         return self.state == "complete"
+
+    @property
+    def is_modelled(self) -> bool:
+        """Whether a model proposed it, and not the starting design or the user."""
+        return self.origin in ("model", "local")
 
     @property
     def is_feasible(self) -> bool:

@@ -92,7 +92,7 @@ class Hint:
 
 def parameter_facts(facts: StudyFacts, centre: TrialRecord | None) -> list[ParameterFacts]:
     """Every parameter of a study, seen from the trial `centre`."""
-    proposals = [trial for trial in facts.trials if trial.origin == "model"]
+    proposals = [trial for trial in facts.trials if trial.is_modelled]
     return [_parameter(facts, centre, proposals, name) for name in facts.distributions]
 
 

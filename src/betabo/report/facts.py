@@ -63,7 +63,7 @@ class StudyFacts:
     @property
     def from_betabo(self) -> bool:
         """Whether betabo's sampler proposed at least one of the trials."""
-        return any(trial.origin in ("start", "model") for trial in self.trials)
+        return any(trial.origin == "start" or trial.is_modelled for trial in self.trials)
 
 
 def read_study(study: Study) -> StudyFacts:

@@ -26,6 +26,7 @@ PALETTE = (BLUE, ORANGE, GREEN, PURPLE, RED, "#3aa5b8", "#b5952f", "#c96fa8", GR
 ORIGINS = {
     "start": ("starting design", ORANGE, "diamond"),
     "model": ("proposed by the model", BLUE, "circle"),
+    "local": ("near the best point", GREEN, "circle"),
     "enqueued": ("enqueued", PURPLE, "square"),
     "": ("trials", "#3aa5b8", "circle"),
 }

@@ -9,12 +9,13 @@ from types import MappingProxyType
 from typing import Any, TypeAlias
 
 import numpy as np
+import numpy.typing as npt
 from numpy.typing import ArrayLike
 from scipy.optimize import Bounds
 
 from betabo.space.boundary import Side, boundary_distance, faces
 from betabo.space.checks import Array, finite_number
-from betabo.space.parameters import Float, Parameter, Scalar, parameter_from_json
+from betabo.space.parameters import Categorical, Float, Parameter, Scalar, parameter_from_json
 
 Point: TypeAlias = dict[str, Scalar] | Array
 
@@ -111,6 +112,12 @@ class Space:
     def coordinates(self) -> list[str]:
         """A name for each of the `dims` coordinates, such as `lr`, or `act=relu` for a choice."""
         return [label for name, parameter in self._parameters.items() for label in parameter.labels(name)]
+
+    @property
+    def numeric(self) -> npt.NDArray[np.bool_]:
+        """Which of the coordinates belong to a number and not to a choice, of shape `dims`."""
+        kinds = [not isinstance(p, Categorical) for p in self._parameters.values() for _ in range(p.width)]
+        return np.array(kinds, dtype=bool)
 
     @property
     def is_box(self) -> bool:

@@ -30,10 +30,10 @@ def trial_rows(study: Study) -> list[dict[str, Any]]:
         `value`, or `values_0`, `values_1`, ... of several objectives; the parameters by name, with `param_` before a
         name that another column has; `seconds` that the objective took; `started` and `finished`; `worker`, as
         `host:pid`; `reason` of a failure; `retry_of`, the number of the trial that it repeats; `origin`, `"start"`,
-        `"model"` or `"enqueued"`; `on_face`, whether a number is on a bound; `boundary_distance`, 1 at the centre of
-        the box and 0 on its boundary; figures of the model's fit; what the objective noted (Optuna's user attributes)
-        by name, with `note_` before a name that another column has, and lists and dicts as JSON. What does not apply
-        is None.
+        `"model"`, `"local"` or `"enqueued"`; `on_face`, whether a number is on a bound; `boundary_distance`, 1 at the
+        centre of the box and 0 on its boundary; figures of the model's fit; what the objective noted (Optuna's user
+        attributes) by name, with `note_` before a name that another column has, and lists and dicts as JSON. What does
+        not apply is None.
     """
     space = study_space(study)
     trials = read_trials(study)

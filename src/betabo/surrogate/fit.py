@@ -15,9 +15,9 @@ from scipy.optimize import minimize as scipy_minimize
 from torch import Tensor
 
 from betabo.surrogate.gp import GaussianProcess, cholesky, covariance_matrix
-from betabo.surrogate.likelihood import Likelihood, Noise
+from betabo.surrogate.likelihood import USUAL_NOISE, Likelihood, Noise, NoisePrior
 
-__all__ = ["FitReport", "FitState", "Noise", "covariance_factor", "fit_gp"]
+__all__ = ["FitReport", "FitState", "Noise", "NoisePrior", "covariance_factor", "fit_gp"]
 
 _MOST_POINTS = 300  # of which the likelihood is computed; the posterior uses all
 _TOLERANCE = 1e-6  # relative change of the objective at which a fit has converged
@@ -72,6 +72,7 @@ def fit_gp(
     kernel: Kernel,
     *,
     noise: Noise = "unknown",
+    noise_prior: NoisePrior = USUAL_NOISE,
     warm_start: FitState | None = None,
     restarts: int = 1,
     max_iterations: int = 60,
@@ -88,6 +89,7 @@ def fit_gp(
         kernel: Covariance function; its parameters are set in place.
         noise: `"unknown"` fits the noise variance, `"none"` means a deterministic objective, a number is the known
             noise variance of the standardized values.
+        noise_prior: What is believed of an unknown noise variance.
         warm_start: Hyperparameters of an earlier fit, tried first.
         restarts: Further starts, from draws around the initial hyperparameters.
         max_iterations: Iterations of L-BFGS-B a start.
@@ -98,7 +100,7 @@ def fit_gp(
         The process, its hyperparameters, and how the fit went.
     """
     began = time.perf_counter()
-    problem = Likelihood(*_thinned(x, y), kernel, noise, lean=lean)
+    problem = Likelihood(*_thinned(x, y), kernel, noise, noise_prior=noise_prior, lean=lean)
     initial = problem.vector()
     if float(y.std(correction=0)) < 1e-9:
         process, state = _condition(x, y, problem, initial)

@@ -28,16 +28,33 @@ Noise = float | Literal["unknown", "none"]
 
 Vector = npt.NDArray[np.float64]
 
-# Noise variances are those of standardized values. The lowest one keeps covariance matrices positive definite.
-LOWEST_NOISE, NO_NOISE, _HIGHEST_NOISE = 1e-6, 1e-6, 10.0
-
-# Mean and standard deviation of the log noise variance. Between two deviations below and above the mean lies all from
-# next to no noise, 8e-7, to noise with a third of the values' deviation, 0.14. BoTorch's prior, which expects more
-# noise, and one that expects still less were tried in its place, see docs/experiments.md.
-_NOISE_PRIOR = (-8.0, 3.0)
-
-_NOISE_START = math.exp(-5.0)  # where a fit begins: noise with 8 % of the values' deviation
+_HIGHEST_NOISE = 10.0  # variance of the noise, of standardized values
 _LARGEST_LOG = math.log(1e6)  # of a parameter without upper bound
+
+
+@dataclass(frozen=True)
+class NoisePrior:
+    """What is believed of an unknown noise variance of standardized values before they are seen.
+
+    By default, all from next to no noise, 8e-7, to noise with a third of the values' deviation, 0.14, lies between two
+    deviations below and above the mean. BoTorch's prior, which expects more noise, and one that expects still less were
+    tried in its place, see docs/experiments.md.
+
+    Attributes:
+        location: Mean of the log variance.
+        deviation: Standard deviation of the log variance.
+        start: The variance with which a fit begins; the default is noise with 8 % of the values' deviation.
+        lowest: Lowest variance, which stands for no noise, too: it keeps covariance matrices positive definite.
+    """
+
+    location: float = -8.0
+    deviation: float = 3.0
+    start: float = math.exp(-5.0)
+    lowest: float = 1e-6
+
+
+USUAL_NOISE = NoisePrior()
+"""The prior of a model of the whole cube."""
 
 
 @dataclass(frozen=True)
@@ -82,6 +99,7 @@ class Likelihood:
         y: Standardized values, `n`.
         kernel: Covariance function.
         noise_model: `"unknown"`, `"none"`, or the known noise variance.
+        noise_prior: What is believed of an unknown noise variance.
         lean: Whether to use the closed form where there is one.
 
     Attributes:
@@ -95,14 +113,23 @@ class Likelihood:
 
     worst = 1e10
 
-    def __init__(self, x: Tensor, y: Tensor, kernel: Kernel, noise_model: Noise, *, lean: bool = True) -> None:
-        self.x, self.y, self.kernel, self.noise_model = x, y, kernel, noise_model
+    def __init__(
+        self,
+        x: Tensor,
+        y: Tensor,
+        kernel: Kernel,
+        noise_model: Noise,
+        *,
+        noise_prior: NoisePrior = USUAL_NOISE,
+        lean: bool = True,
+    ) -> None:
+        self.x, self.y, self.kernel, self.noise_model, self.noise_prior = x, y, kernel, noise_model, noise_prior
         self.evaluations = 0
         self.messages: list[str] = []
         self.slots = _slots(kernel)
         limits = [(slot.lower, slot.upper) for slot in self.slots for _ in range(slot.parameter.numel())]
         if noise_model == "unknown":
-            limits.append((math.log(LOWEST_NOISE), math.log(_HIGHEST_NOISE)))
+            limits.append((math.log(noise_prior.lowest), math.log(_HIGHEST_NOISE)))
         self.bounds = np.array(limits, dtype=np.float64).reshape(-1, 2)
         self._by_autograd = _ByAutograd(x, kernel, self.slots)
         self._lean = _Lean.of(x, kernel, self.slots) if lean else None
@@ -114,7 +141,7 @@ class Likelihood:
     def vector(self) -> Vector:
         """The kernel's current parameters."""
         parts = [slot.read(slot.parameter) for slot in self.slots]
-        return np.concatenate([*parts, [math.log(_NOISE_START)]] if self.noise_model == "unknown" else parts)
+        return np.concatenate([*parts, [math.log(self.noise_prior.start)]] if self.noise_model == "unknown" else parts)
 
     def vector_of(self, parameters: Mapping[str, Sequence[float]], noise: float) -> Vector:
         """The parameters of an earlier fit by name, or the current ones where they do not match the kernel."""
@@ -124,7 +151,7 @@ class Likelihood:
             if len(values) == slot.parameter.numel():
                 vector[slot.place] = slot.read(torch.tensor(values, dtype=torch.float64))
         if self.noise_model == "unknown":
-            vector[-1] = math.log(max(noise, LOWEST_NOISE))
+            vector[-1] = math.log(max(noise, self.noise_prior.lowest))
         return vector
 
     def assign(self, vector: Vector) -> None:
@@ -136,7 +163,8 @@ class Likelihood:
         """The noise variance."""
         if self.noise_model == "unknown":
             return math.exp(vector[-1])
-        return NO_NOISE if self.noise_model == "none" else max(float(self.noise_model), NO_NOISE)
+        known = 0.0 if self.noise_model == "none" else float(self.noise_model)
+        return max(known, self.noise_prior.lowest)
 
     def __call__(self, vector: Vector) -> tuple[float, Vector]:
         """The objective and its gradient; `worst` and zeros where it cannot be had."""
@@ -171,7 +199,7 @@ class Likelihood:
         slope = torch.addr(inverse, alpha, alpha, alpha=-1).mul_(0.5)  # of the likelihood in the covariance matrix
         model.gradient(slope, gradient)
         if self.noise_model == "unknown":
-            location, scale = _NOISE_PRIOR
+            location, scale = self.noise_prior.location, self.noise_prior.deviation
             deviation = (vector[-1] - location) / scale
             value += 0.5 * deviation**2
             gradient[-1] = float(slope.trace()) * noise + deviation / scale

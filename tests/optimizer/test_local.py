@@ -1,0 +1,154 @@
+"""Steps near the best point."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from betabo import Categorical, Float, Int, Optimizer, Space
+from betabo.optimizer.data import Data, Points
+from betabo.optimizer.local import local_step
+
+NONE = np.empty((0, 3))
+TURN = np.linalg.qr(np.random.default_rng(1).standard_normal((3, 3)))[0]
+BOTTOM = np.array([0.42, 0.55, 0.61])
+
+
+def bowl(points: Points) -> Points:
+    """An ellipsoid in directions that are no coordinates."""
+    turned = (points - BOTTOM) @ TURN.T
+    return np.asarray(turned**2 @ np.array([1.0, 30.0, 1000.0]))
+
+
+def known(count: int = 14, failed: Points = NONE, pending: Points = NONE) -> Data:
+    points = np.random.default_rng(0).random((count, 3))
+    return Data(points, bowl(points), failed, pending)
+
+
+def test_finds_the_bottom_of_a_turned_bowl_once_its_coefficients_are_known() -> None:
+    data = known()
+    found = local_step(data, NONE, 0.5, seed=0)
+    assert found is not None
+    assert bowl(found.ranked[:1])[0] < 1e-4 * data.values.min()
+
+
+@pytest.mark.parametrize("radius", [0.3, 0.01, 1e-4])
+def test_stays_within_the_radius_and_the_cube(radius: float) -> None:
+    points = np.array([[0.0, 1.0, 0.5], *known().points])
+    data = Data(points, np.array([-1.0, *bowl(points[1:])]), NONE, NONE)
+    found = local_step(data, NONE, radius, seed=0)
+    assert found is not None
+    assert np.abs(found.ranked - points[0]).max() <= radius * (1 + 1e-9)
+    assert found.ranked.min() >= 0
+    assert found.ranked.max() <= 1
+
+
+def test_the_same_arguments_give_the_same_points() -> None:
+    first, second = (local_step(known(), NONE, 0.2, seed=3) for _ in range(2))
+    assert first is not None
+    assert second is not None
+    assert np.array_equal(first.ranked, second.ranked)
+
+
+def test_values_may_have_any_scale_and_offset() -> None:
+    data = known()
+    steps = [
+        local_step(Data(data.points, scale * data.values + offset, NONE, NONE), NONE, 0.2, seed=0)
+        for scale, offset in ((1.0, 0.0), (1e-9, 0.0), (1e9, -1e9))
+    ]
+    plain, *others = (step.ranked[0] for step in steps if step is not None)
+    assert len(others) == 2
+    for other in others:
+        np.testing.assert_allclose(other, plain, atol=1e-3)
+
+
+def test_keeps_away_from_failed_points() -> None:
+    first = local_step(known(), NONE, 0.2, seed=0)
+    assert first is not None
+    found = local_step(known(failed=first.ranked[:1]), NONE, 0.2, seed=0)
+    assert found is not None
+    assert np.abs(found.ranked[0] - first.ranked[0]).max() > 1e-3
+
+
+def test_equal_values_are_no_obstacle() -> None:
+    data = known()
+    found = local_step(Data(data.points, np.zeros(14), NONE, NONE), NONE, 0.2, seed=0)
+    assert found is not None
+    assert np.isfinite(found.ranked).all()
+
+
+def test_one_point_is_too_little() -> None:
+    data = known()
+    few = Data(data.points[:4], data.values[:4], NONE, NONE)
+    assert local_step(few, NONE, 0.2, seed=0) is None
+
+
+def test_holds_categories_and_steps_integers() -> None:
+    space = Space({"x": Float(0, 1), "n": Int(0, 5), "kind": Categorical(["a", "b", "c"])})
+    points = space.snap(np.random.default_rng(0).random((30, space.dims)))
+    values = (points[:, 0] - 0.3) ** 2 + (points[:, 1] - 0.6) ** 2 + points[:, 2]
+    data = Data(points, values, np.empty((0, 5)), np.empty((0, 5)))
+    found = local_step(
+        data,
+        np.empty((0, 5)),
+        0.01,
+        seed=0,
+        numeric=space.numeric,
+        snap=space.snap,
+        neighbours=space.neighbours,
+    )
+    assert found is not None
+    best = points[values.argmin()]
+    assert np.array_equal(found.ranked, space.snap(found.ranked))
+    assert (found.ranked[:, 2:] == best[2:]).all()
+    assert len(np.unique(found.ranked[:, 1])) > 1  # the next integers can be reached, though they are far
+
+
+def test_there_is_none_where_all_is_a_choice() -> None:
+    points = np.eye(4)
+    data = Data(points, np.arange(4.0), np.empty((0, 4)), np.empty((0, 4)))
+    assert local_step(data, np.empty((0, 4)), 0.2, seed=0, numeric=np.zeros(4, dtype=bool)) is None
+
+
+class TestInASearch:
+    def test_a_saved_search_goes_on_exactly(self) -> None:
+        search = Optimizer([(0, 1)] * 3, seed=5)
+        for _ in range(16):
+            point = search.ask()
+            search.tell(point, float(bowl(np.asarray(point)[None])[0]))
+        assert {"model", "local"} <= {e.origin for e in search.history}
+        resumed = Optimizer.from_json(search.to_json())
+        assert np.array_equal(resumed.ask(3), search.ask(3))
+
+    def test_beats_the_model_of_the_whole_box_in_a_turned_bowl(self) -> None:
+        def regret(**settings: bool) -> float:
+            search = Optimizer([(0, 1)] * 3, seed=5, **settings)
+            for _ in range(28):
+                point = search.ask()
+                search.tell(point, float(bowl(np.asarray(point)[None])[0]))
+            return float(search.result().fun)
+
+        assert regret() < 0.1 * regret(local_steps=False)
+
+    @pytest.mark.parametrize("settings", [{"kernel": "rbf"}, {"acquisition": "ucb"}, {"local_steps": False}])
+    def test_there_are_none_unless_the_default_is_searched_with(self, settings: dict[str, object]) -> None:
+        search = Optimizer([(0, 1)] * 2, seed=0, **settings)
+        for _ in range(9):
+            point = search.ask()
+            search.tell(point, float(np.sum(point)))
+        assert "local" not in {e.origin for e in search.history}
+
+    def test_they_can_be_asked_for_with_any_kernel(self) -> None:
+        search = Optimizer([(0, 1)] * 2, seed=0, kernel="rbf", local_steps=True)
+        for _ in range(8):
+            point = search.ask()
+            search.tell(point, float(np.sum(point)))
+        assert "local" in {e.origin for e in search.history}
+
+    def test_a_batch_has_different_points(self) -> None:
+        search = Optimizer([(0, 1)] * 2, seed=0)
+        for point in search.ask(8):
+            search.tell(point, float((point[0] - 0.3) ** 2 + point[1]))
+        batch = np.array(search.ask(6))
+        gaps = np.abs(batch[:, None] - batch[None]).max(axis=-1)[np.triu_indices(6, 1)]
+        assert gaps.min() > 1e-3
