@@ -75,8 +75,6 @@ UNTESTED = {
     "lab/bench/optimizers/corners.py",
     "lab/bench/optimizers/observed.py",
     "lab/bench/optimizers/peer.py",
-    "lab/bench/peers_report.py",
-    "lab/bench/peers_runs.py",
     "lab/bench/processes.py",
     "lab/bench/ray_tasks.py",
     "lab/bench/storage.py",

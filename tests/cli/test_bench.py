@@ -47,8 +47,7 @@ class Here:
 
 @pytest.fixture(autouse=True)
 def _tiny(monkeypatch) -> None:
-    for module in ("peers", "peers_report"):
-        monkeypatch.setattr(f"betabo.lab.bench.{module}.SUITES", TINY)
+    monkeypatch.setattr("betabo.lab.bench.peers.SUITES", TINY)
     monkeypatch.setitem(OPTIMIZERS, "absent", OptimizerEntry("absent", "Not installed.", Missing))
     monkeypatch.setitem(OPTIMIZERS, "failing", OptimizerEntry("failing", "Fails.", Failing))
 
@@ -67,8 +66,6 @@ def test_runs_are_made_kept_and_reported(tmp_path) -> None:
     assert first.exit_code == 0, first.output
     assert f"2 runs done, 0 done before, 0 failed: {tmp_path / 'real'}" in first.stdout
     assert "warning: not run: absent: no such package" in first.stderr
-    assert "lowest mean rank, all problems (betabo " in first.stdout
-    assert "cannot be told: median seconds a step" in first.stdout
     assert (tmp_path / "report" / "report.md").exists()
     assert sorted(path.name for path in (tmp_path / "real" / "random").rglob("*.parquet")) == ["0.parquet"]
     again = peers(tmp_path, "--optimizers", "betabo,random")

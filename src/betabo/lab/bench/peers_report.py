@@ -1,325 +1,195 @@
-"""The report on betabo and its peers: ranks, ratios, times, and whether the goals are reached."""
+"""The report on betabo and its peers: where it loses, mean ranks, regrets, runtimes and seconds."""
 
 from __future__ import annotations
 
 import io
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from betabo.files import write_bytes
-from betabo.lab.bench.extras import require
-from betabo.lab.bench.peers import SUITES
-from betabo.lab.bench.peers_runs import FLOOR, REAL, SUBJECT, Runs, read_peer_runs
-from betabo.lab.bench.plots import draw_critical_difference
-from betabo.lab.bench.results import RUN_COLUMNS
-from betabo.lab.bench.statistics import (
-    Comparison,
-    Interval,
-    Ratios,
-    compare,
-    relative_to_best_peer,
-    relative_to_each_peer,
-    summarize,
-)
-from betabo.lab.plots.peer_ratios import draw_peer_ratios
+from betabo.lab.bench.peers import read_not_run
+from betabo.lab.bench.peers_runs import read_peer_runs, write_packed
+from betabo.lab.bench.peers_statistics import ALL, FLOOR, SUBJECT, compared, losses, pairwise, ranking, runtimes
+from betabo.lab.plots.runtimes import draw_runtimes
 from betabo.lab.plots.style import style
 
 if TYPE_CHECKING:
     import pandas
 
-PACE = "optuna-gp"
-"""The peer whose time a step is the one to reach."""
-
-LARGEST_MEAN = 0.8
-LARGEST_RATIO = 2.0
+_MOST_LOSSES = 40
 
 
-@dataclass(frozen=True)
-class Goal:
-    """Something to reach.
-
-    Attributes:
-        text: What is to be reached.
-        reached: Whether it is, None where the runs do not say.
-        evidence: The numbers.
-    """
-
-    text: str
-    reached: bool | None
-    evidence: str
-
-    @property
-    def verdict(self) -> str:
-        """In words."""
-        return {True: "reached", False: "not reached", None: "cannot be told"}[self.reached]
-
-
-@dataclass(frozen=True)
-class PeerReport:
-    """What was written.
-
-    Attributes:
-        goals: The goals.
-        notes: What is missing, one line each.
-        files: The files; the first is the report in Markdown.
-    """
-
-    goals: list[Goal]
-    notes: list[str]
-    files: list[Path]
-
-
-def write_report(folder: str | Path, out: str | Path | None = None) -> PeerReport:
+def write_report(folder: str | Path, out: str | Path | None = None) -> tuple[list[Path], list[str]]:
     """Report on the runs of a folder.
 
     Args:
         folder: The folder that `betabo bench peers` wrote to, with a folder for each suite.
         out: Where the files go; None is the folder `report` in it.
 
+    Returns:
+        The files, the first the report in Markdown, with `runs.parquet`, which has all runs; and what is missing, one
+        line each.
+
     Raises:
         ValueError: There are no runs of betabo, or of no peer on the same problems.
     """
     folder = Path(folder)
-    runs = read_peer_runs(folder)
-    comparisons = {name: compare(part, column="regret") for name, part in _groups(runs.values).items()}
-    ratios = relative_to_best_peer(runs.values, SUBJECT)
-    seconds = step_seconds(runs.steps)
-    goals = check_goals(comparisons, ratios, seconds)
-    named = runs.values.drop_duplicates("problem").set_index("problem")[["suite", "group"]]
-    order = [problem for suite in SUITES.values() for problem in suite.problems if problem in named.index]
-    ratio_table = named.loc[order].reset_index().merge(ratios.table, on="problem")
-    ranks = rank_table(comparisons)
-    summary = summarize(runs.values, "regret")
-    pairs = relative_to_each_peer(runs.everything, SUBJECT)
-    text = _markdown(runs, comparisons, ratios, ratio_table, ranks, summary, seconds, pairs, goals)
-    seeds = "95 % intervals over the seeds" if ratios.table["seeds"].max() > 1 else "one seed"
-    title = f"{SUBJECT} and the best peer, {seeds}"
-    figures = {
-        "critical-difference": draw_critical_difference(comparisons["all"]),
-        "ratios": draw_peer_ratios(ratio_table, title),
-    }
-    files = {"report.md": text.encode()}
-    each_run = runs.everything[["suite", *RUN_COLUMNS, "best", "regret", "seconds"]]
-    for name, table in (("runs", each_run), ("regrets", summary), ("ratios", ratio_table), ("pairs", pairs)):
-        files[f"{name}.csv"] = table.to_csv(index=False).encode()
-    for name, table in (("ranks", ranks), ("seconds", seconds)):
-        files[f"{name}.csv"] = table.to_csv(index_label="optimizer").encode()
-    for name, figure in figures.items():
-        contents = io.BytesIO()
-        with style():
-            figure.savefig(contents, format="png")
-        files[f"{name}.png"] = contents.getvalue()
     to = folder / "report" if out is None else Path(out)
+    runs = read_peer_runs(folder)
+    notes = [*not_done(folder, runs), *_failures(folder)]
+    files = write_tables(runs, to, notes)
+    return files, notes
+
+
+def write_tables(runs: pandas.DataFrame, to: Path, notes: list[str]) -> list[Path]:
+    """Write the report, its tables and its figure.
+
+    Args:
+        runs: All runs, see `read_peer_runs`.
+        to: The folder.
+        notes: What is missing; what is left out of the comparison is added to it.
+    """
+    kept, left_out = compared(runs)
+    notes += left_out
+    ranks, curves = ranking(kept), runtimes(kept)
+    text = _markdown(kept, ranks, pairwise(runs), curves, notes)
+    budgets = {str(suite): float((part["budget"] / part["dims"]).max()) for suite, part in kept.groupby("suite")}
+    contents = io.BytesIO()
+    with style():
+        draw_runtimes(curves, budgets).savefig(contents, format="png")
+    files = {
+        "report.md": text.encode(),
+        "ranking.csv": ranks.to_csv(index=False).encode(),
+        "runtimes.png": contents.getvalue(),
+    }
     for name, data in files.items():
         write_bytes(to / name, data, parents=True)
-    return PeerReport(goals, runs.notes, [to / name for name in files])
+    write_packed(runs, to / "runs.parquet")
+    return [*(to / name for name in files), to / "runs.parquet"]
 
 
-def rank_table(comparisons: dict[str, Comparison]) -> pandas.DataFrame:
-    """Mean rank of each optimizer (rows, the best first) in each group of problems (columns)."""
-    pandas = require("pandas")
-    table = pandas.DataFrame({name: comparison.ranks for name, comparison in comparisons.items()})
-    return table.sort_values("all", kind="stable")
+def not_done(folder: Path, runs: pandas.DataFrame) -> list[str]:
+    """A line for each optimizer and problem that could not be run and has no runs."""
+    done = {*runs["optimizer"], *runs["problem"]}
+    return [f"not run: {name}: {reason}" for name, reason in read_not_run(folder).items() if name not in done]
 
 
-def step_seconds(steps: pandas.DataFrame) -> pandas.DataFrame:
-    """Median seconds of a step, asking and telling: a row an optimizer, a column a suite and one for `all`."""
-    by_suite = steps.pivot_table(index="optimizer", columns="suite", values="seconds", aggfunc="median")
-    by_suite = by_suite[[name for name in SUITES if name in by_suite]]
-    by_suite.insert(0, "all", steps.groupby("optimizer")["seconds"].median())
-    by_suite.columns.name = None
-    return by_suite.sort_values("all", kind="stable")
-
-
-def check_goals(comparisons: dict[str, Comparison], ratios: Ratios, seconds: pandas.DataFrame) -> list[Goal]:
-    """Whether betabo has the lowest mean rank, small ratios, and is as fast as `PACE`."""
-    goals = []
-    for name in _GROUPS:
-        text = f"lowest mean rank, {_title(name)}"
-        if name not in comparisons:
-            goals.append(Goal(text, None, "no runs"))
-            continue
-        ranks = comparisons[name].ranks
-        others = ranks.drop(SUBJECT)
-        peer = str(others.idxmin())
-        count = comparisons[name].blocks
-        over = f"over {count} problem{'s' if count > 1 else ''}"
-        evidence = f"{SUBJECT} {ranks[SUBJECT]:.2f}, {peer} {others[peer]:.2f}, {over}"
-        goals.append(Goal(text, bool(ranks[SUBJECT] < others[peer]), evidence))
-    mean = ratios.geometric_mean
-    goals.append(
-        Goal(
-            f"geometric mean of the regret relative to the best peer at most {LARGEST_MEAN:g}",
-            mean.estimate <= LARGEST_MEAN,
-            f"{mean.estimate:.3g}, {_interval(mean, ratios.table['seeds'].max())}",
-        )
-    )
-    worst = ratios.table.loc[ratios.table["ratio"].idxmax()]
-    goals.append(
-        Goal(
-            f"worst such ratio at most {LARGEST_RATIO:g}",
-            bool(worst["ratio"] <= LARGEST_RATIO),
-            f"{worst['ratio']:.3g} on {worst['problem']}, against {worst['peer']}",
-        )
-    )
-    text = f"median seconds a step at most those of {PACE}"
-    own = seconds.loc[SUBJECT, "all"] if SUBJECT in seconds.index else None
-    if own is None or PACE not in seconds.index:
-        goals.append(Goal(text, None, f"{PACE if own is not None else SUBJECT} has no steps to compare"))
-    else:
-        theirs = seconds.loc[PACE, "all"]
-        goals.append(Goal(text, bool(own <= theirs), f"{SUBJECT} {own:.3g} s, {PACE} {theirs:.3g} s"))
-    return goals
-
-
-_GROUPS = ("all", "d = 20", "d = 6", "centre", "face", "vertex", REAL)
-
-
-def _title(group: str) -> str:
-    return {"all": "all problems", REAL: "real problems"}.get(group, group)
-
-
-def _groups(values: pandas.DataFrame) -> dict[str, pandas.DataFrame]:
-    """The runs of each group that has some: all, by dimension and by placement of the placed functions, real."""
-    placed = values[values["group"] != REAL]
-    parts = {
-        "all": values,
-        "d = 20": placed[placed["dim"] == 20],
-        "d = 6": placed[placed["dim"] == 6],
-        **{name: values[values["group"] == name] for name in ("centre", "face", "vertex", REAL)},
-    }
-    return {name: part for name, part in parts.items() if len(part)}
+def _failures(folder: Path) -> list[str]:
+    """A line for each optimizer and reason with runs that failed."""
+    counts: dict[tuple[str, str], int] = {}
+    for path in sorted(folder.glob("*/*/*/*.error")):
+        lines = path.read_text(encoding="utf-8").strip().splitlines() or ["no reason was left"]
+        key = (path.parent.parent.name, lines[-1])
+        counts[key] = counts.get(key, 0) + 1
+    return [f"failed: {name}, {count} runs: {reason}" for (name, reason), count in counts.items()]
 
 
 def _markdown(
-    runs: Runs,
-    comparisons: dict[str, Comparison],
-    ratios: Ratios,
-    ratio_table: pandas.DataFrame,
+    runs: pandas.DataFrame,
     ranks: pandas.DataFrame,
-    summary: pandas.DataFrame,
-    seconds: pandas.DataFrame,
     pairs: pandas.DataFrame,
-    goals: Sequence[Goal],
+    curves: pandas.DataFrame,
+    notes: Sequence[str],
 ) -> str:
-    mean = ratios.geometric_mean
-    values = runs.values
-    seeds = values.groupby(["problem", "optimizer"])["seed"].nunique()
-    many = f"{seeds.min()}" if seeds.min() == seeds.max() else f"{seeds.min()} to {seeds.max()}"
+    start = "its own design" if runs["own_start"].all() else "common starting points"
+    if runs["own_start"].nunique() > 1:
+        start = "its own design in some suites and common starting points in others"
+    lost = losses(ranks)
     lines = [
         f"# {SUBJECT} and its peers",
         "",
-        f"{values['optimizer'].nunique()} optimizers, {values['problem'].nunique()} problems, {many} seeds. "
-        f"A regret below {FLOOR:g} counts as {FLOOR:g}.",
+        f"{runs['optimizer'].nunique()} optimizers, {runs['problem'].nunique()} problems, {len(runs)} runs; each "
+        f"optimizer started from {start}. A regret below {FLOOR:g} counts as {FLOOR:g}. Brackets are 95 % intervals by "
+        "a bootstrap over the runs, the same draws for all optimizers.",
         "",
-        "## Goals",
+        f"## Where {SUBJECT} loses",
         "",
-        *_table(["goal", "verdict", "numbers"], [[goal.text, goal.verdict, goal.evidence] for goal in goals]),
-        "",
-        "## Mean ranks",
-        "",
-        "Over problems, by the mean regret over the seeds; 1 is the best.",
-        "",
-        *_table(
-            ["optimizer", *(_title(str(name)) for name in ranks.columns)],
-            [[str(name), *(f"{rank:.2f}" for rank in row)] for name, row in ranks.iterrows()],
-        ),
-        "",
-        f"![Mean ranks over {comparisons['all'].blocks} problems](critical-difference.png)",
-        "",
-        f"## Regret of {SUBJECT} relative to the best peer",
-        "",
-        f"Geometric mean {mean.estimate:.3g} ({_interval(mean, ratios.table['seeds'].max())}), median "
-        f"{ratios.table['ratio'].median():.3g}, worst {ratios.table['ratio'].max():.3g}. Intervals are by a paired "
-        "bootstrap over the seeds. Wins, ties and losses are over the seeds, against the best peer.",
+        f"All cells in which another optimizer has the lower regret or mean rank, worst first"
+        f"{f', the first {_MOST_LOSSES} of {len(lost)}' if len(lost) > _MOST_LOSSES else ''}. "
+        f"The ratio is the geometric mean of {SUBJECT}'s regret relative to the other's on the same run.",
         "",
         *_table(
-            ["problem", SUBJECT, "best peer", "its regret", "ratio", "interval", "wins", "ties", "losses"],
+            ["suite, after, group", "other", "ratio", "its mean rank", "runs"],
             [
-                [
-                    row.problem,
-                    f"{row.value:.3g}",
-                    row.peer,
-                    f"{row.peer_value:.3g}",
-                    f"{row.ratio:.3g}",
-                    f"{row.low:.3g} to {row.high:.3g}" if row.seeds > 1 else "one seed",
-                    f"{row.wins}",
-                    f"{row.ties}",
-                    f"{row.losses}",
-                ]
-                for row in ratio_table.itertuples()
+                [f"{row.suite}, {row.after}, {row.group}", row.optimizer, _ratio(row), _rank(row), f"{row.runs}"]
+                for row in lost.head(_MOST_LOSSES).itertuples()
             ],
         ),
         "",
-        "![Ratios](ratios.png)",
+        "## Mean ranks and regrets",
+    ]
+    overall = ranks[ranks["group"] == ALL]
+    for (suite, after), part in overall.groupby(["suite", "after"], sort=False):
+        lines += [
+            "",
+            f"**{suite}, after {after}**, {part['runs'].iloc[0]} runs",
+            "",
+            *_table(
+                ["optimizer", "mean rank", "geometric mean of regret", f"{SUBJECT}'s regret relative to it"],
+                [[row.optimizer, _rank(row), f"{row.regret:.3g}", _ratio(row)] for row in part.itertuples()],
+            ),
+        ]
+    lines += ["", "## Mean ranks by group"]
+    for (suite, after), part in ranks.groupby(["suite", "after"], sort=False):
+        table = part.pivot_table(index="optimizer", columns="group", values="rank", sort=False)
+        lines += [
+            "",
+            f"**{suite}, after {after}**",
+            "",
+            *_table(
+                ["optimizer", *map(str, table.columns)],
+                [[str(name), *(f"{rank:.2f}" for rank in row)] for name, row in table.iterrows()],
+            ),
+        ]
+    reached = curves.groupby(["optimizer", "suite"])["share"].max().unstack()
+    seconds = runs.pivot_table(index="optimizer", columns="suite", values="seconds", aggfunc="median")
+    lines += [
         "",
-        "## Mean regret",
+        f"## {SUBJECT} against each",
         "",
-        *_regrets(summary, list(ranks.index), list(ratio_table["problem"])),
-        "",
-        f"## {SUBJECT} against each peer",
-        "",
-        f"On the runs that both have done: problems won, tied and lost by {SUBJECT}, by mean regret over seeds; the "
-        "geometric mean over problems of its regret relative to the peer's, with a 95 % interval by a bootstrap over "
-        "problems; Wilcoxon's p after Holm's correction, of those that have done enough to be ranked.",
+        "On the runs that both have done, whether or not the other has done all of them.",
         "",
         *_table(
-            ["peer", "problems", "runs", "wins", "ties", "losses", "ratio", "interval", "p"],
-            _against(pairs, comparisons["all"]),
+            ["suite, after", "other", f"{SUBJECT}'s regret relative to it", "its mean rank of two", "runs"],
+            [
+                [f"{row.suite}, {row.after}", row.optimizer, _ratio(row), _rank(row), f"{row.runs}"]
+                for row in pairs.sort_values("ratio", ascending=False).itertuples()
+            ],
         ),
+        "",
+        "## Runtimes",
+        "",
+        "The share of runs and of 51 targets for the regret, from 100 down to 1e-8, that is reached by the end.",
+        "",
+        *_frame(reached, ".2f"),
+        "",
+        "![Runtimes](runtimes.png)",
         "",
         "## Median seconds of a step",
         "",
         "Asking and telling, one thread a run. Runs that share a machine with others take longer.",
         "",
-        *_table(
-            ["optimizer", *map(str, seconds.columns)],
-            [[str(name), *(f"{value:.3g}" for value in row)] for name, row in seconds.iterrows()],
-        ),
+        *_frame(seconds, ".3g"),
         "",
         "## What is missing",
         "",
-        *([f"- {note}" for note in runs.notes] or ["Nothing."]),
+        *([f"- {note}" for note in notes] or ["Nothing."]),
     ]
-    left_out = [*comparisons["all"].left_out]
-    if left_out:
-        lines.append(f"- left out, since no seed was done by all: {', '.join(left_out)}")
-    if runs.below:
-        found = ", ".join(f"{name} ({value!r})" for name, value in runs.below.items())
-        lines += ["", f"Runs went below the best value known, which should be corrected: {found}."]
     return "\n".join(lines) + "\n"
 
 
-def _interval(mean: Interval, seeds: int) -> str:
-    """The interval in words; one seed has none."""
-    return f"95 % interval {mean.low:.3g} to {mean.high:.3g}" if seeds > 1 else "one seed"
+def _rank(row: pandas.core.frame.Pandas) -> str:
+    return f"{row.rank:.2f} [{row.rank_low:.2f}, {row.rank_high:.2f}]"
 
 
-def _regrets(summary: pandas.DataFrame, optimizers: list[str], problems: list[str]) -> list[str]:
-    cells = {(row.problem, row.optimizer): row.mean for row in summary.itertuples()}
-    rows = []
-    for problem in problems:
-        shown = {name: cells[problem, name] for name in optimizers if (problem, name) in cells}
-        best = min(shown.values())
-        texts = {name: f"{mean:.3g}" for name, mean in shown.items()}
-        rows.append([problem, *(f"**{texts[n]}**" if shown[n] == best else texts[n] for n in optimizers)])
-    return _table(["problem", *optimizers], rows)
+def _ratio(row: pandas.core.frame.Pandas) -> str:
+    return "1" if row.optimizer == SUBJECT else f"{row.ratio:.3g} [{row.ratio_low:.3g}, {row.ratio_high:.3g}]"
 
 
-def _against(pairs: pandas.DataFrame, comparison: Comparison) -> list[list[str]]:
-    p_values = comparison.p_matrix()[SUBJECT]
-    return [
-        [
-            row.peer,
-            *(f"{count}" for count in (row.problems, row.runs, row.wins, row.ties, row.losses)),
-            f"{row.ratio:.3g}",
-            f"{row.low:.3g} to {row.high:.3g}",
-            f"{p_values[row.peer]:.2g}" if row.peer in p_values else "",
-        ]
-        for row in pairs.itertuples()
-    ]
+def _frame(table: pandas.DataFrame, digits: str) -> list[str]:
+    rows = [[str(name), *(format(value, digits) for value in row)] for name, row in table.iterrows()]
+    return _table([str(table.index.name), *map(str, table.columns)], rows)
 
 
 def _table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:
