@@ -27,12 +27,10 @@ class Config:
         acquisition: A name from `betabo.acquisition.catalogue.ACQUISITIONS`, or a factory of an `AcquisitionContext`.
         beta: Exploration weight of `"ucb"`, a number or a schedule.
         noise: `"unknown"`, `"none"`, or the variance of the objective's noise in its own units squared.
-        starting_points: Evaluations before the model is asked; None is twice the number of dims, between 5 and 60.
-
         local_steps: Whether steps near the best point, by a model with a quadratic part, are mixed with those of the
             model of the whole box, whichever gains more. None does so with the default kernel and acquisition function,
             since a search with others is to show what these do.
-        starting_points: Evaluations before the model is asked; None is twice the dimension, between 5 and 60.
+        starting_points: Evaluations before the model is asked; None is twice the number of dims, between 5 and 60.
         power_transform: Whether skewed values are made symmetric before they are modelled.
         max_failures: Failed evaluations in a row after which the search stops.
         duplicate_tolerance: Points closer than this in every unit-cube coordinate count as the same.

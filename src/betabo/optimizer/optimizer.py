@@ -41,8 +41,8 @@ class Optimizer:
         seed: Seed of the search; None draws one. The same seed gives the same proposals on the same machine.
         initial_points: Points to be asked for first, in the user's units.
         config: The configuration as a whole, in place of `settings`.
-        settings: Settings of `Config`: `kernel`, `acquisition`, `beta`, `noise`, `starting_points`, `power_transform`,
-            `max_failures`, `duplicate_tolerance`.
+        settings: Settings of `Config`: `kernel`, `acquisition`, `beta`, `noise`, `local_steps`, `starting_points`,
+            `power_transform`, `max_failures`, `duplicate_tolerance`.
 
     Example:
         >>> opt = Optimizer([(-5, 10), (0, 15)], seed=0)

@@ -48,7 +48,7 @@ class BetaSampler(BaseSampler):
             starting points then fill the space evenly from the first trial on.
         seed: Seed; None draws one. With one worker, the same seed gives the same trials.
         independent_sampler: Sampler of the parameters that the model does not propose; random by default.
-        settings: Settings of `Config`: `kernel`, `acquisition`, `beta`, `noise`, `starting_points`,
+        settings: Settings of `Config`: `kernel`, `acquisition`, `beta`, `noise`, `local_steps`, `starting_points`,
             `power_transform`, `duplicate_tolerance`. An `acquisition` of None is the default, which gives way to the
             expected hypervolume improvement where there are several objectives; another one is refused there.
 
