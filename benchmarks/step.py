@@ -2,9 +2,10 @@
 
 Each optimizer is given the same `n` evaluations of Levy's function and asked for the next point, several times in a
 row, each time with its last proposal evaluated and added, as in a search. The contenders take turns, so that whatever
-else the machine does hits all of them alike. The first step is left out: it includes what warms up.
+else the machine does hits all of them alike. Threads are those that a user gets who sets nothing. The first step
+includes what warms up, and is given by itself; the others as their mean, since steps of one search may be of two kinds.
 
-    python benchmarks/step.py --sizes 100 300 --dims 6 20 --kernels beta-matern beta
+    python benchmarks/step.py --cases 5x50 20x140
 """
 
 from __future__ import annotations
@@ -18,7 +19,8 @@ import warnings
 from collections.abc import Callable
 from importlib.metadata import version
 from pathlib import Path
-from statistics import median
+from statistics import fmean
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -27,23 +29,24 @@ import torch
 from botorch.test_functions import Levy
 from botorch_default import next_point
 
-from betabo.optimizer import Config, Data, propose
+from betabo import Optimizer
 
 Points = npt.NDArray[np.float64]
 Step = Callable[[Points, Points], Points]
 """One step: all points and values so far in, the next point of the unit cube out."""
 
 
-def betabo_step(kernel: str) -> Step:
-    """Our step, started from the last fit."""
-    config, states = Config(kernel=kernel, starting_points=1), ()
+def betabo_step(dims: int, **settings: Any) -> Step:
+    """Our step, as `Optimizer` takes it; what it knows is told on the first call."""
+    search = Optimizer([(0, 1)] * dims, seed=0, **settings)
+    told = 0
 
     def step(x: Points, y: Points) -> Points:
-        nonlocal states
-        none = np.zeros((0, x.shape[1]))
-        proposal = propose(Data(x, y, none, none), config, states=states)
-        states = proposal.states
-        return proposal.points[0]
+        nonlocal told
+        for point, value in zip(x[told:], y[told:], strict=True):
+            search.tell(point, float(value))
+        told = len(y)
+        return np.asarray(search.ask())
 
     return step
 
@@ -73,8 +76,9 @@ def optuna_step() -> Step:
 
 
 def measure(n: int, dims: int, kernels: list[str], steps: int) -> dict[str, list[float]]:
-    """Seconds of each step of each contender, the first left out."""
-    contenders = {f"betabo {kernel}": betabo_step(kernel) for kernel in kernels}
+    """Seconds of each step of each contender, the first one included."""
+    contenders = {"betabo": betabo_step(dims), "betabo, global": betabo_step(dims, local_steps=False)}
+    contenders |= {f"betabo {kernel}": betabo_step(dims, kernel=kernel) for kernel in kernels}
     contenders |= {"BoTorch default": botorch_step(), "Optuna GPSampler": optuna_step()}
     levy = Levy(dim=dims)
 
@@ -91,48 +95,50 @@ def measure(n: int, dims: int, kernels: list[str], steps: int) -> dict[str, list
             point = step(x, y)
             seconds[name].append(time.perf_counter() - began)
             data[name] = (np.vstack([x, point]), np.append(y, objective(point[None])))
-    return {name: values[1:] for name, values in seconds.items()}
+    return seconds
 
 
 def main() -> None:
     """Run the benchmark."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--sizes", type=int, nargs="+", default=[100, 300], help="evaluations known (default: 100 300)")
-    parser.add_argument("--dims", type=int, nargs="+", default=[6, 20], help="dimensions (default: 6 20)")
-    parser.add_argument("--kernels", nargs="+", default=["beta-matern", "beta"], help="our kernels")
-    parser.add_argument("--steps", type=int, default=6, help="steps timed (default: 6)")
-    parser.add_argument("--threads", type=int, default=1, help="CPU threads (default: 1)")
+    parser.add_argument(
+        "--cases", nargs="+", default=["5x50", "20x140"], help="dimensions x evaluations known (default: 5x50 20x140)"
+    )
+    parser.add_argument("--kernels", nargs="*", default=[], help="our kernels, besides the default")
+    parser.add_argument("--steps", type=int, default=10, help="steps timed after the first (default: 10)")
+    parser.add_argument("--threads", type=int, help="torch's threads (default: what torch chooses)")
     parser.add_argument("--out", type=Path, default=Path("out/bench/step.json"), help="where the raw times go")
     arguments = parser.parse_args()
-    torch.set_num_threads(arguments.threads)
+    if arguments.threads is not None:
+        torch.set_num_threads(arguments.threads)
     optuna.logging.set_verbosity(optuna.logging.ERROR)
     warnings.simplefilter("ignore")
 
     results = []
     names: list[str] = []
-    for n in arguments.sizes:
-        for dims in arguments.dims:
-            seconds = measure(n, dims, arguments.kernels, arguments.steps)
-            results.append({"n": n, "dims": dims, "seconds": seconds})
-            if not names:
-                names = list(seconds)
-                print(f"| n | d | {' | '.join(names)} | first / BoTorch | first / GPSampler |")
-                print("|" + "---:|" * (len(names) + 4))
-            medians = [median(seconds[name]) for name in names]
-            ratios = [medians[0] / medians[-2], medians[0] / medians[-1]]
-            cells = [f"{m:.2f} s" for m in medians] + [f"{r:.2f}" for r in ratios]
-            print(f"| {n} | {dims} | {' | '.join(cells)} |", flush=True)
-            arguments.out.parent.mkdir(parents=True, exist_ok=True)
-            record = {
-                "results": results,
-                "threads": arguments.threads,
-                "versions": {name: version(name) for name in ("betabo", "torch", "botorch", "gpytorch", "optuna")},
-                "python": platform.python_version(),
-                "load": os.getloadavg(),
-            }
-            partial = arguments.out.with_suffix(".partial")
-            partial.write_text(json.dumps(record, indent=1))
-            partial.replace(arguments.out)
+    for case in arguments.cases:
+        dims, n = map(int, case.split("x"))
+        seconds = measure(n, dims, arguments.kernels, arguments.steps)
+        results.append({"n": n, "dims": dims, "seconds": seconds})
+        if not names:
+            names = list(seconds)
+            print(f"| d | n | step | {' | '.join(names)} | betabo / BoTorch | betabo / GPSampler |")
+            print("|" + "---:|" * (len(names) + 5))
+        for kind, some in (("first", slice(0, 1)), ("later", slice(1, None))):
+            means = [fmean(seconds[name][some]) for name in names]
+            cells = [f"{mean:.3f} s" for mean in means] + [f"{means[0] / means[i]:.2f}" for i in (-2, -1)]
+            print(f"| {dims} | {n} | {kind} | {' | '.join(cells)} |", flush=True)
+        arguments.out.parent.mkdir(parents=True, exist_ok=True)
+        record = {
+            "results": results,
+            "threads": torch.get_num_threads(),
+            "versions": {name: version(name) for name in ("betabo", "torch", "botorch", "gpytorch", "optuna")},
+            "python": platform.python_version(),
+            "load": os.getloadavg(),
+        }
+        partial = arguments.out.with_suffix(".partial")
+        partial.write_text(json.dumps(record, indent=1))
+        partial.replace(arguments.out)
 
 
 if __name__ == "__main__":
