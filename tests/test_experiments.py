@@ -75,3 +75,33 @@ def test_moved_problems_have_their_optimum_where_they_say() -> None:
         else:
             assert on_bounds == expected[problem.placement]
             assert problem.best(3) == pytest.approx(0, abs=1e-4 * problem.dim)
+
+
+class TestTurns:
+    """The searches behind the comparison of local and global steps."""
+
+    @pytest.fixture
+    def turns(self, monkeypatch: pytest.MonkeyPatch) -> ModuleType:
+        pytest.importorskip("pyarrow")
+        monkeypatch.syspath_prepend(str(EXPERIMENTS))
+        monkeypatch.delitem(sys.modules, "turns", raising=False)
+        import turns
+
+        return turns
+
+    def test_published_numbers_are_those_of_the_kept_searches(self, turns: ModuleType) -> None:
+        text = (EXPERIMENTS.parents[1] / "docs" / "experiments.md").read_text(encoding="utf-8")
+        section = text[text.index("## Steps near the best point") : text.index("## Where it stands")]
+        blocks = [block for block in section.split("\n\n") if block.startswith("| recipe")]
+        assert len(blocks) == 2
+        for batch, block in enumerate(blocks, start=1):
+            found = turns.ratios(batch)
+            head, _, *rows = [[cell.strip() for cell in line.strip("|").split("|")] for line in block.splitlines()]
+            assert len(rows) == len(found) - 1  # all recipes but the one that they are compared with
+            for recipe, *cells in rows:
+                for group, cell in zip(head[1:], cells, strict=True):
+                    assert cell == turns.cell(found[recipe][group])
+
+    def test_gains_are_better_than_the_global_model_in_every_group(self, turns: ModuleType) -> None:
+        found = turns.ratios(2)["gains"]
+        assert {group: logs.mean() < 0 for group, logs in found.items()} == dict.fromkeys(turns.GROUPS, True)
