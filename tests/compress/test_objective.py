@@ -29,7 +29,7 @@ def space_of(problem: CompressionProblem) -> Space:
 
 
 def workspace(folder: Path) -> Workspace:
-    return Workspace.of(folder / "logs", "test", 0)
+    return Workspace.of(folder / "logs" / "test", 0)
 
 
 def test_it_is_described_by_json(objective: CompressionObjective) -> None:

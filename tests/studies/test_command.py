@@ -29,7 +29,7 @@ PYTHON = sys.executable
 @pytest.fixture
 def workspace(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Workspace:
     monkeypatch.chdir(tmp_path)
-    return Workspace.of(Path("logs"), "study", 12)
+    return Workspace.of(Path("logs/study"), 12)
 
 
 def script(code: str) -> str:
@@ -68,6 +68,14 @@ def test_a_file_has_the_value(workspace: Workspace, content: str, value: Any) ->
 def test_the_folder_and_the_number_go_into_the_command(workspace: Workspace) -> None:
     code = "import sys, json; json.dump({'value': int(sys.argv[3])}, open(sys.argv[4] + '/r.json', 'w'))"
     assert run(script(code) + " {trial} {output}", workspace, result="r.json") == 12
+
+
+def test_a_result_file_of_before_is_no_result(workspace: Workspace, tmp_path: Path) -> None:
+    shared = tmp_path / "r.json"
+    shared.write_text("1")
+    with pytest.raises(ObjectiveError, match=r"left .*r\.json as it was before it started, which is no result"):
+        run(script(""), workspace, result=str(shared))
+    assert run(script(f"open({str(shared)!r}, 'w').write('1')"), workspace, result=str(shared)) == 1
 
 
 @pytest.mark.parametrize(
@@ -144,7 +152,7 @@ def test_the_program_dies_with_its_worker(workspace: Workspace) -> None:
     worker = (
         "from pathlib import Path; from betabo.studies import CommandObjective, Workspace\n"
         f"CommandObjective({script('import os, time; print(os.getpid(), flush=True); time.sleep(60)')!r})"
-        "({'x': 1, 'mode': 'a'}, Workspace.of(Path('logs'), 'study', 12))"
+        "({'x': 1, 'mode': 'a'}, Workspace.of(Path('logs/study'), 12))"
     )
     process = subprocess.Popen([PYTHON, "-c", worker])
     assert wait_until(lambda: workspace.log.exists() and workspace.log.read_text().strip())

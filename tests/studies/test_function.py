@@ -73,7 +73,7 @@ def call(name: str, **settings: Any) -> float | tuple[float, ...]:
     objective = FunctionObjective(name if ":" in name else f"job.py:{name}", **settings)
     objective.check(SPACE)
     objective.prepare(SPACE)
-    return objective(dict(POINT), Workspace.of(Path("logs"), "study", 0))
+    return objective(dict(POINT), Workspace.of(Path("logs/study"), 0))
 
 
 @pytest.mark.parametrize(

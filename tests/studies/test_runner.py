@@ -28,6 +28,7 @@ from betabo.studies import (
     run_study,
     trial_rows,
 )
+from betabo.studies.plan import logs_of
 from betabo.studies.runner import _MOST_CRASHES
 
 MakePlan = Callable[..., Plan]
@@ -61,7 +62,7 @@ def test_a_study_runs_to_its_end_in_other_processes(make_plan: MakePlan) -> None
     assert os.getpid() not in {int(row["value"]) for row in rows}
     assert sum(event.kind == "finished" for event in events) == 4
     assert {event.worker for event in events if event.kind == "stopped"} == {0, 1}
-    logs = sorted(Path("betabo-logs/test").iterdir())
+    logs = sorted(logs_of(plan, study).iterdir())
     assert [log.name for log in logs] == [f"trial-{n:05d}.log" for n in range(4)]
     assert logs[0].read_text().split()[0::2] == ["out", "err"]
     assert logs[0].read_text().split()[-1] == "child"
@@ -132,7 +133,7 @@ def test_kill_ends_everything_at_once_and_the_trial_is_repeated(make_plan: MakeP
         trials=1,
     )  # fmt: skip
     Path("pause").write_text("60")
-    log = Path("betabo-logs/test/trial-00000.log")
+    log = logs_of(plan, open_study(plan)) / "trial-00000.log"
     with Runner(plan) as runner:
         runner.start()
         (*_, began) = collect(runner, lambda event: event.kind == "began")
@@ -195,7 +196,7 @@ def test_workers_go_when_their_parent_dies(make_plan: MakePlan) -> None:
     Path("plan.json").write_text(json.dumps(plan.to_json()), encoding="utf-8")
     code = "import json; from betabo.studies import *; run_study(Plan.from_json(json.load(open('plan.json'))))"
     parent = subprocess.Popen([sys.executable, "-c", code])
-    log = Path("betabo-logs/test/trial-00000.log")
+    log = logs_of(plan, open_study(plan)) / "trial-00000.log"
     wait_for(lambda: log.exists() and bool(log.read_text().strip()))
     worker = int(log.read_text())
     os.kill(parent.pid, signal.SIGKILL)

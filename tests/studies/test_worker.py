@@ -2,6 +2,8 @@ from __future__ import annotations
 
 import json
 import math
+import shutil
+import sys
 import threading
 from collections import Counter
 from collections.abc import Callable
@@ -30,6 +32,7 @@ from betabo.studies import (
     trial_rows,
 )
 from betabo.studies.ledger import Ledger
+from betabo.studies.plan import logs_of
 
 MakePlan = Callable[..., Plan]
 
@@ -168,7 +171,40 @@ def test_a_command_is_an_objective(make_plan: MakePlan) -> None:
     plan = make_plan(objective=CommandObjective("echo {x}"), space=parse_parameters(["x=0..1"]), trials=2)
     run_worker(plan)
     assert all(row["value"] == row["x"] for row in trial_rows(load_study("test", plan.storage)))
-    assert Path("betabo-logs/test/trial-00000.log").read_text().strip()
+    assert (logs_of(plan, open_study(plan)) / "trial-00000.log").read_text().strip()
+
+
+WRITES_ONCE = """
+import os, sys
+target = os.environ["BETABO_OUTPUT"] + "/r.json"
+if "write" in sys.argv:
+    open(target, "w").write(sys.argv[1])
+"""
+
+
+def test_a_result_of_another_study_is_no_value(make_plan: MakePlan) -> None:
+    Path("job.py").write_text(WRITES_ONCE)
+    settings = {"space": parse_parameters(["x=0..1"]), "trials": 1}
+    writes, silent = (f"{sys.executable} -S job.py {{x}} {word}" for word in ("write", "nothing"))
+    run_worker(make_plan(objective=CommandObjective(writes, "r.json"), **settings))
+    other = make_plan(storage="sqlite:///other.db", objective=CommandObjective(silent, "r.json"), **settings)
+    with pytest.raises(StudyError, match=r"wrote no .*r\.json"):
+        run_worker(other)
+    assert not any(trial.values for trial in load_study("test", other.storage).trials)
+
+
+def test_a_result_of_before_the_storage_was_put_back_is_no_value(make_plan: MakePlan) -> None:
+    Path("job.py").write_text(WRITES_ONCE)
+    settings = {"space": parse_parameters(["x=0..1"]), "trials": 1}
+    writes, silent = (f"{sys.executable} -S job.py {{x}} {word}" for word in ("write", "nothing"))
+    plan = make_plan(objective=CommandObjective(writes, "r.json"), **settings)
+    home = logs_of(plan, open_study(plan))
+    shutil.copy("betabo.db", "copy.db")
+    run_worker(plan)
+    shutil.copy("copy.db", "betabo.db")
+    with pytest.raises(StudyError, match=r"wrote no .*r\.json"):
+        run_worker(make_plan(objective=CommandObjective(silent, "r.json"), **settings))
+    assert (home / "trial-00000.old-1" / "r.json").exists()
 
 
 class Noting:

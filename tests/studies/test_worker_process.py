@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from betabo.studies import Event, FunctionObjective, Plan, Workspace, open_study
+from betabo.studies.plan import logs_of
 from betabo.studies.worker_process import print_to_log
 
 MakePlan = Callable[..., Plan]
@@ -42,7 +43,7 @@ def test_it_works_and_tells_who_it_is(make_plan: MakePlan) -> None:
     assert [event.kind for event in events] == ["ready", "began", "finished", "began", "finished", "stopped"]
     assert {event.worker for event in events} == {5}
     assert events[-1].message == "done"
-    assert Path("betabo-logs/test/trial-00001.log").read_text() == "said\n"
+    assert (logs_of(plan, open_study(plan)) / "trial-00001.log").read_text() == "said\n"
 
 
 def test_it_stops_when_it_is_told_to(make_plan: MakePlan) -> None:
@@ -66,7 +67,7 @@ class TestLog:
     def test_has_what_the_process_and_its_children_print(
         self, tmp_path: Path, capfd: pytest.CaptureFixture[str]
     ) -> None:
-        workspace = Workspace.of(tmp_path, "test", 0)
+        workspace = Workspace.of(tmp_path / "test", 0)
         with capfd.disabled(), print_to_log(workspace):
             subprocess.run([sys.executable, "-S", "-c", "print('child')"], check=True)
             sys.__stdout__.write("out\n")  # type: ignore[union-attr]
@@ -75,14 +76,14 @@ class TestLog:
         assert workspace.log.read_text() == "child\nout\nerr\n"
 
     def test_that_is_empty_is_taken_away(self, tmp_path: Path) -> None:
-        workspace = Workspace.of(tmp_path, "test", 0)
+        workspace = Workspace.of(tmp_path / "test", 0)
         with print_to_log(workspace):
             pass
         assert workspace.log.parent.exists()
         assert not workspace.log.exists()
 
     def test_of_a_failure_is_kept(self, tmp_path: Path) -> None:
-        workspace = Workspace.of(tmp_path, "test", 0)
+        workspace = Workspace.of(tmp_path / "test", 0)
         code = "import sys; print('before'); sys.exit(3)"
         with pytest.raises(subprocess.CalledProcessError), print_to_log(workspace):
             subprocess.run([sys.executable, "-S", "-c", code], check=True)

@@ -44,9 +44,9 @@ class CommandObjective:
         template: Such as `"python train.py --lr {lr}"`. `{trial}` is the trial's number, `{output}` a folder of its
             own; `{{` and `}}` are braces.
         result: `"last-line"` for a number on the last line of standard output, or several with blanks or commas
-            between them. Otherwise a JSON file in the trial's folder, with a number, a list, or an object with
-            `"value"` or `"values"`. The program learns the folder by `{output}` or the environment variable
-            `BETABO_OUTPUT`.
+            between them. Otherwise a JSON file in the trial's folder, which is empty when the program starts, with a
+            number, a list, or an object with `"value"` or `"values"`. The program learns the folder by `{output}` or
+            the environment variable `BETABO_OUTPUT`. A file that the program left as it was is no result.
         timeout: Seconds after which the program is killed and the trial fails, None for no limit.
     """
 
@@ -92,11 +92,13 @@ class CommandObjective:
         if self.result != LAST_LINE or "output" in self._names():
             own["output"] = environment["BETABO_OUTPUT"] = str(workspace.make_folder())
         arguments = self.arguments({**own, **parameters})
+        result = workspace.folder / self.result
+        before = _version(result)
         output = _run(arguments, environment, workspace.log, self.timeout)
         if self.result == LAST_LINE:
             values = as_values(_parse_line(_last_line(output)), "the command printed")
         else:
-            values = as_values(_read_file(workspace.folder / self.result), f"{self.result} has")
+            values = as_values(_read_file(result, before), f"{self.result} has")
         return values[0] if len(values) == 1 else values
 
     def arguments(self, values: Mapping[str, Any]) -> list[str]:
@@ -254,7 +256,21 @@ def _parse_line(line: str) -> list[float]:
         ) from None
 
 
-def _read_file(path: Path) -> Any:
+def _version(path: Path) -> tuple[int, ...] | None:
+    """What changes when a file is written again, None if there is no file."""
+    with suppress(OSError):
+        status = path.stat()
+        return status.st_ino, status.st_size, status.st_mtime_ns, status.st_ctime_ns
+    return None
+
+
+def _read_file(path: Path, before: tuple[int, ...] | None) -> Any:
+    """The value in a result file that a program wrote, whose version was `before` when the program started."""
+    if before is not None and _version(path) == before:
+        raise ObjectiveError(
+            f"the command left {path} as it was before it started, which is no result of this trial; "
+            f"write {path.name} to the folder {{output}}, or to that in BETABO_OUTPUT."
+        )
     try:
         data = json.loads(path.read_text(encoding="utf-8"))
     except FileNotFoundError:

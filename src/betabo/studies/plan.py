@@ -19,8 +19,8 @@ from betabo.studies.database_errors import storage_errors
 from betabo.studies.errors import StudyError
 from betabo.studies.objectives import Objective, objective_from_json
 from betabo.studies.parameters import show_parameter
-from betabo.studies.storage import DEFAULT_STORAGE, open_storage, quiet_optuna
-from betabo.studies.stored_plan import PLAN, stored_plan
+from betabo.studies.storage import DEFAULT_STORAGE, open_storage, quiet_optuna, storage_place
+from betabo.studies.stored_plan import PLAN, ensure_identity, stored_plan, study_folder
 
 DIRECTIONS = ("minimize", "maximize")
 
@@ -133,7 +133,13 @@ def open_study(plan: Plan, on_warning: Callable[[str], None] | None = None, stor
                 for line in _differences(stored, described):
                     on_warning(line)
             study.set_user_attr(PLAN, described)
+        ensure_identity(study)
     return study
+
+
+def logs_of(plan: Plan, study: Study) -> Path:
+    """The folder of the logs of a plan's study, see `study_folder`."""
+    return study_folder(plan.logs, study, storage_place(plan.storage))
 
 
 def _described(plan: Plan) -> dict[str, Any]:

@@ -24,10 +24,9 @@ from betabo.optuna.attributes import REASON
 from betabo.studies.database_errors import storage_errors
 from betabo.studies.errors import StudyError
 from betabo.studies.events import Event
-from betabo.studies.plan import Plan, open_study
+from betabo.studies.plan import Plan, logs_of, open_study
 from betabo.studies.process import kill_group
 from betabo.studies.recovery import Recovery, close_trial
-from betabo.studies.workspace import study_folder
 
 _MOST_CRASHES = 3  # times that the same parameters may take their worker down before the trial counts as failed
 _MOST_DEATHS = 10  # of workers in a row without a finished trial in between
@@ -60,6 +59,7 @@ class Runner:
         self._deaths = 0
         self._crashes: Counter[str] = Counter()
         self._stopping = False
+        self._home = plan.logs
         self.study = study
         self.error = ""
 
@@ -80,7 +80,9 @@ class Runner:
         """
         if self.study is None:
             self.study = open_study(self._plan, lambda line: self._events.put(Event("warning", message=line)))
-        study_folder(self._plan.logs, self._plan.study).mkdir(parents=True, exist_ok=True)
+        with storage_errors(self._plan.storage):
+            self._home = logs_of(self._plan, self.study)
+        self._home.mkdir(parents=True, exist_ok=True)
         for number in range(self._workers):
             self._launch(number)
 
@@ -133,7 +135,7 @@ class Runner:
         if self._workers > 1:
             cores = os.cpu_count() or 1
             environment.setdefault("OMP_NUM_THREADS", str(max(1, cores // self._workers)))
-        log = study_folder(self._plan.logs, self._plan.study) / f"worker-{number}.log"
+        log = self._home / f"worker-{number}.log"
         self._processes[number] = _Process(number, self._order, environment, log, self._receive)
 
     def _receive(self, event: Event) -> None:

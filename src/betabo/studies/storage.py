@@ -121,6 +121,14 @@ def list_studies(url: str = DEFAULT_STORAGE) -> list[StudyInfo]:
         return [_summary(optuna.load_study(study_name=name, storage=storage)) for name in names]
 
 
+def storage_place(url: str) -> str:
+    """Where a storage is, without who uses it: the whole path of a file, or a server and its database."""
+    address = _parse_url(url)
+    if address.drivername.startswith("sqlite"):
+        return str(Path(str(address.database)).resolve())
+    return f"{address.host or ''}:{address.port or ''}/{address.database or ''}"
+
+
 @contextmanager
 def quiet_optuna() -> Iterator[None]:
     """Keep Optuna's notices to warnings for a while."""

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import hashlib
+import re
+import secrets
+from pathlib import Path
 from typing import Any
 
 from optuna.study import Study
@@ -9,6 +13,7 @@ from optuna.study import Study
 from betabo.space import Space
 
 PLAN = "betabo:plan"
+IDENTITY = "betabo:identity"
 
 
 def stored_plan(study: Study) -> dict[str, Any] | None:
@@ -20,3 +25,21 @@ def study_space(study: Study) -> Space | None:
     """The search space of a study; None if it was not opened by `open_study`."""
     stored = stored_plan(study)
     return None if stored is None else Space.from_json(stored["space"])
+
+
+def ensure_identity(study: Study) -> None:
+    """Give a study something that tells it from every other one, if it has nothing yet."""
+    if IDENTITY not in study.user_attrs:
+        study.set_user_attr(IDENTITY, secrets.token_hex(16))
+
+
+def study_folder(logs: Path, study: Study, place: str) -> Path:
+    """The folder of a study's logs, which no other study has.
+
+    Its name is the study's, with what no file name should have replaced by `_`, and a digest of the name, of the
+    identity that `ensure_identity` gave it, and of the place of its storage: neither a study of the same name in
+    another storage, nor one in a copy of this storage elsewhere, has the same folder.
+    """
+    parts = "\0".join((place, study.study_name, str(study.user_attrs.get(IDENTITY))))
+    readable = re.sub(r"[^\w.-]|^\.+", "_", study.study_name)
+    return logs / f"{readable[:100]}-{hashlib.sha256(parts.encode('utf-8', 'surrogatepass')).hexdigest()[:8]}"

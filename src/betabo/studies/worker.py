@@ -25,7 +25,7 @@ from betabo.studies.database_errors import with_patience
 from betabo.studies.errors import EvaluationFailedError, ObjectiveError, StudyError
 from betabo.studies.events import Event, Kind
 from betabo.studies.ledger import Ledger
-from betabo.studies.plan import Plan, open_study
+from betabo.studies.plan import Plan, logs_of, open_study
 from betabo.studies.recovery import Recovery, close_trial
 from betabo.studies.storage import open_storage
 from betabo.studies.values import as_values
@@ -106,6 +106,7 @@ class _Worker:
     ) -> None:
         self._plan, self._storage, self._stop, self._on_event, self._redirect = plan, storage, stop, on_event, redirect
         self._study = open_study(plan, lambda line: self._emit("warning", message=line), self._storage)
+        self._home = self._patiently(lambda: logs_of(plan, self._study))
         self._study_id = self._storage.get_study_id_from_name(plan.study)
         self._me = {**this_worker(), "token": secrets.token_hex(4)}  # there may be several in a process
         self._recovery = Recovery(self._study, self._me)
@@ -198,7 +199,8 @@ class _Worker:
 
     def _evaluate(self, taken: _Taken) -> None:
         """Call the objective and store what came of it."""
-        workspace = Workspace.of(self._plan.logs, self._plan.study, taken.number)
+        workspace = Workspace.of(self._home, taken.number)
+        workspace.clear()
         self._emit("began", trial=taken.number, parameters=taken.parameters)
         began = time.monotonic()
         state, reason = TrialState.COMPLETE, ""

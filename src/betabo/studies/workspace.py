@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from itertools import count
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any
@@ -27,10 +27,19 @@ class Workspace:
     _notes: dict[str, Any] = field(default_factory=dict, init=False, repr=False, compare=False)
 
     @classmethod
-    def of(cls, logs: Path, study: str, trial: int) -> Workspace:
-        """The files of a trial below the folder `logs`, in a folder with the study's name."""
-        home = study_folder(logs, study)
+    def of(cls, home: Path, trial: int) -> Workspace:
+        """The files of a trial in the folder `home` of its study."""
         return cls(trial, home / f"trial-{trial:05d}.log", home / f"trial-{trial:05d}")
+
+    def clear(self) -> None:
+        """Move a log and a folder away that are there already, as after a copy of the storage was put back.
+
+        What they hold belongs to another evaluation: `trial-00012` becomes `trial-00012.old-1`.
+        """
+        for path in (self.log, self.folder):
+            if path.exists():
+                free = next(old for n in count(1) if not (old := path.with_name(f"{path.name}.old-{n}")).exists())
+                path.rename(free)
 
     def make_folder(self) -> Path:
         """The folder, which exists afterwards, as an absolute path."""
@@ -48,8 +57,3 @@ class Workspace:
     def notes(self) -> Mapping[str, Any]:
         """What was noted, by name."""
         return MappingProxyType(self._notes)
-
-
-def study_folder(logs: Path, study: str) -> Path:
-    """The folder of a study's logs: its name, with what no file name should have replaced by `_`."""
-    return logs / re.sub(r"[^\w.-]|^\.+", "_", study)
