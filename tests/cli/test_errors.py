@@ -70,3 +70,13 @@ def test_reading_a_missing_file_names_it(tmp_path: Path, capsys: pytest.CaptureF
     with pytest.raises(typer.Exit):
         command()
     assert capsys.readouterr().err == f"error: {tmp_path / 'space.toml'}: No such file or directory.\n"
+
+
+def test_control_characters_of_an_error_are_seen_and_not_obeyed(capsys: pytest.CaptureFixture[str]) -> None:
+    @user_errors
+    def command() -> None:
+        raise ValueError("the choice '\x1b]52;c;aGk=\x07' is unknown.")
+
+    with pytest.raises(typer.Exit):
+        command()
+    assert capsys.readouterr().err == "error: the choice '␛]52;c;aGk=␇' is unknown.\n"

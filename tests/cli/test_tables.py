@@ -5,8 +5,10 @@ from datetime import datetime, timedelta
 
 import pytest
 from rich.console import Console
+from rich.live import Live
+from rich.text import Text
 
-from betabo.cli.tables import ago, assignments, duration, number, print_table, table, values_text
+from betabo.cli.tables import ago, assignments, console, duration, number, print_table, table, values_text
 
 
 @pytest.mark.parametrize(
@@ -52,3 +54,20 @@ def test_tables_in_a_pipe_are_never_cut() -> None:
     output = screen.file.getvalue()
     assert "x" * 150 in output
     assert ("many words " * 30).rstrip() in output
+
+
+@pytest.mark.parametrize("live", [False, True])
+def test_a_console_shows_control_characters_and_does_not_obey_them(live: bool) -> None:
+    hostile = "act=\x1b]52;c;aGk=\x07\x9b2J"
+    screen = console()
+    screen.file, screen._force_terminal, screen.width = io.StringIO(), live, 80
+    listing = table()
+    listing.add_column(hostile)
+    listing.add_row(Text(hostile, style="bold"))
+    print_table(screen, listing)
+    screen.print(hostile)
+    with Live(Text(hostile), console=screen):
+        pass
+    printed = screen.file.getvalue()
+    assert printed.count("act=␛]52;c;aGk=") == 4
+    assert not any(sign in printed for sign in ("\x1b]", "\x07", "\x9b"))

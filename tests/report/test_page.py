@@ -393,3 +393,10 @@ def test_without_plotly_names_the_extra(monkeypatch: pytest.MonkeyPatch) -> None
     monkeypatch.delitem(sys.modules, "betabo.report.figures")
     with pytest.raises(ImportError, match=r"A report needs plotly: pip install 'betabo\[report\]'"):
         importlib.import_module("betabo.report.figures")
+
+
+def test_control_characters_are_seen_on_the_page() -> None:
+    study = optuna.create_study(study_name="a\x1b]52;c;aGk=\x07b")
+    page = build_report(study)
+    assert "a␛]52;c;aGk=␇b" in page
+    assert "\x1b" not in page

@@ -16,6 +16,8 @@ from typing import Any, NoReturn, ParamSpec, TypeVar
 import typer
 from typer.core import TyperGroup
 
+from betabo.visible import visible
+
 P = ParamSpec("P")
 R = TypeVar("R")
 
@@ -101,7 +103,7 @@ def describe(error: BaseException) -> str:
 
 
 def _say(kind: str, message: str) -> None:
-    typer.echo(f"{kind}: {' '.join(message.split())}", err=True)
+    typer.echo(f"{kind}: {visible(' '.join(message.split()))}", err=True)
 
 
 def _is_users(error: BaseException) -> bool:

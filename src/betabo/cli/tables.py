@@ -2,20 +2,32 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime, timedelta
 from typing import Any
 
 from rich import box
-from rich.console import Console
+from rich.console import Console, ConsoleOptions, RenderableType
+from rich.segment import Segment
 from rich.table import Table
+
+from betabo.visible import visible
 
 _UNLIMITED = 100_000  # columns
 
 
+class _VisibleConsole(Console):
+    """A console that shows control characters in place of obeying them."""
+
+    def render(self, renderable: RenderableType, options: ConsoleOptions | None = None) -> Iterator[Segment]:
+        """The pieces of what is printed; those that control the terminal are rich's own."""
+        for piece in super().render(renderable, options):
+            yield piece if piece.control else Segment(visible(piece.text), piece.style)
+
+
 def console(stderr: bool = False) -> Console:
-    """A console that prints text as it is: no markup, no automatic colours."""
-    return Console(stderr=stderr, highlight=False, markup=False, emoji=False, soft_wrap=False)
+    """A console that prints text as it is, with its control characters to be seen: no markup, no automatic colours."""
+    return _VisibleConsole(stderr=stderr, highlight=False, markup=False, emoji=False, soft_wrap=False)
 
 
 def table(**settings: Any) -> Table:

@@ -22,6 +22,7 @@ from betabo.report import boundary, figures, overview
 from betabo.report.facts import StudyFacts, read_study
 from betabo.report.sections import PageSection, Sections
 from betabo.report.text import counted
+from betabo.visible import visible
 
 if TYPE_CHECKING:
     from betabo.optuna.model import StudyModel
@@ -65,7 +66,7 @@ def _render(facts: StudyFacts, charts: Sections) -> str:
     best = "Best point" if facts.has_one_objective else "Pareto front"
     now = datetime.now()
     scripts = [figures.library(), _resource("figures.js"), _resource("table.js")]
-    environment = Environment(autoescape=True, trim_blocks=True, lstrip_blocks=True)
+    environment = Environment(autoescape=True, finalize=_visible, trim_blocks=True, lstrip_blocks=True)
     return environment.from_string(_resource("template.html")).render(
         facts=facts,
         best=PageSection("best", best, best),
@@ -99,6 +100,11 @@ def _model(study: Study, facts: StudyFacts) -> tuple[StudyModel | None, str]:
         return fit_study(study), ""
     except ValueError as error:
         return None, f"There is no model: {error}"
+
+
+def _visible(value: Any) -> Any:
+    """What the page shows of a value of the template; what is written here as `Markup` stays as it is."""
+    return visible(value) if isinstance(value, str) and not isinstance(value, Markup) else value
 
 
 def _resource(name: str) -> str:

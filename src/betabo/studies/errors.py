@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+from betabo.visible import visible
+
 
 class StudyError(ValueError):
     """Something about the study is wrong; the message says what, with the value, and what to do."""
+
+    def __init__(self, message: str) -> None:
+        super().__init__(visible(message))
 
 
 class ObjectiveError(StudyError):

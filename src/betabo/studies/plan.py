@@ -21,6 +21,7 @@ from betabo.studies.objectives import Objective, objective_from_json
 from betabo.studies.parameters import show_parameter
 from betabo.studies.storage import DEFAULT_STORAGE, open_storage, quiet_optuna, storage_place
 from betabo.studies.stored_plan import PLAN, ensure_identity, stored_plan, study_folder
+from betabo.visible import visible
 
 DIRECTIONS = ("minimize", "maximize")
 
@@ -131,7 +132,7 @@ def open_study(plan: Plan, on_warning: Callable[[str], None] | None = None, stor
             if stored is not None and any(trial.params for trial in study.get_trials(deepcopy=False)):
                 _check_space(plan, Space.from_json(stored["space"]))
                 for line in _differences(stored, described):
-                    on_warning(line)
+                    on_warning(visible(line))
             study.set_user_attr(PLAN, described)
         ensure_identity(study)
     return study
