@@ -59,6 +59,12 @@ def test_a_session_goes_on_from_the_study_alone(settings: CompressionSettings, m
     in_this_process(monkeypatch)
     first = CompressionSession(settings, "out")
     first.search()
+    with monkeypatch.context() as elsewhere:
+        elsewhere.setattr("platform.node", lambda: "elsewhere")
+        with pytest.raises(StudyError, match="made by another user or on another machine, with the objective"):
+            CompressionSession.resume("my-bert-mrpc", "out")
+        CompressionSession.resume("my-bert-mrpc", "out", accept=True)
+        CompressionSession.resume("my-bert-mrpc", "out")  # once accepted
     again = CompressionSession.resume("my-bert-mrpc", "out", trials=4)
     assert again.settings == first.settings.convert(
         CompressionSettings, trials=4, kernel="beta-additive", acquisition="ucb"

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import json
 import sqlite3
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -22,6 +23,7 @@ from betabo.studies import (
     run_worker,
     study_space,
 )
+from betabo.studies.stored_plan import PLAN
 
 MakePlan = Callable[..., Plan]
 
@@ -137,3 +139,37 @@ def test_a_study_is_not_created_for_an_objective_that_is_not_there(make_plan: Ma
     with pytest.raises(StudyError, match=r"there is no file missing\.py"):
         open_study(make_plan(objective=FunctionObjective("missing.py:f")))
     assert not Path("betabo.db").exists()
+
+
+def test_another_objective_is_asked_for_once_where_somebody_else_made_the_study(
+    make_plan: MakePlan, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: list[str] = []
+
+    def answer(yes: bool) -> Callable[[str], bool]:
+        return lambda about: asked.append(about) is None and yes
+
+    run_worker(make_plan(trials=1))
+    open_study(make_plan(objective=CommandObjective("echo {x} {y}")), confirm=answer(False))  # made here
+    monkeypatch.setattr("platform.node", lambda: "elsewhere")
+    open_study(make_plan(objective=CommandObjective("echo {x} {y}")), confirm=answer(False))  # the same objective
+    assert not asked
+    with pytest.raises(StudyError, match="'test' was left as it is"):
+        open_study(make_plan(), confirm=answer(False))
+    for _ in range(2):
+        open_study(make_plan(), confirm=answer(True))
+        open_study(make_plan(objective=CommandObjective("cat {x} {y}")), confirm=answer(True))
+    assert len(asked) == 2
+    assert "with the objective echo {x} {y}; the objective now is train.py:objective" in asked[0]
+
+
+def test_a_study_with_a_hostile_objective_imports_nothing(make_plan: MakePlan, monkeypatch: pytest.MonkeyPatch) -> None:
+    run_worker(make_plan(trials=1))
+    study = load_study("test", make_plan().storage)
+    study.set_user_attr(PLAN, {**study.user_attrs[PLAN], "objective": {"type": "this:X\x1b[2J"}})
+    monkeypatch.delitem(sys.modules, "this", raising=False)
+    said: list[str] = []
+    open_study(make_plan(), said.append)
+    assert "this" not in sys.modules
+    assert "one of the type 'this:X" in said[0]
+    assert "\x1b" not in said[0]

@@ -11,7 +11,7 @@ import pytest
 
 from betabo.studies import Plan, open_study
 from betabo.studies.plan import logs_of
-from betabo.studies.stored_plan import stored_plan, study_space
+from betabo.studies.stored_plan import ACCEPTED, accept_here, is_from_here, stored_plan, study_space
 
 
 def test_a_plan_is_found_with_its_study(make_plan: Callable[..., Plan]) -> None:
@@ -54,3 +54,14 @@ def test_a_folder_has_a_harmless_name(make_plan: Callable[..., Plan], name: str)
     assert folder.parent == Path("betabo-logs")
     assert not folder.name.startswith(".")
     assert len(folder.name) < 120
+
+
+def test_a_study_is_accepted_once(make_plan: Callable[..., Plan], monkeypatch: pytest.MonkeyPatch) -> None:
+    study = open_study(make_plan())
+    assert is_from_here(study)
+    monkeypatch.setattr("platform.node", lambda: "elsewhere")
+    assert not is_from_here(study)
+    accept_here(study)
+    accept_here(study)
+    assert is_from_here(study)
+    assert len(study.user_attrs[ACCEPTED]) == 2

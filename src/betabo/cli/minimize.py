@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from betabo.cli import names
+from betabo.cli.consent import consent
 from betabo.cli.errors import FAILURE, INTERRUPTED, fail, user_errors, warn
 from betabo.cli.options import (
     DEFAULT_LOGS,
@@ -20,6 +21,7 @@ from betabo.cli.options import (
     Plain,
     Quiet,
     Storage,
+    Yes,
 )
 
 if TYPE_CHECKING:
@@ -141,6 +143,7 @@ def minimize(
     ] = None,
     quiet: Quiet = False,
     plain: Plain = False,
+    yes: Yes = False,
 ) -> None:
     """Minimize a function or the result of a program, and store every trial as it happens.
 
@@ -170,7 +173,7 @@ def minimize(
             logs=logs,
         )
         _at_least_one("--workers", workers)
-        opened = open_study(plan, on_warning=warn)
+        opened = open_study(plan, on_warning=warn, confirm=consent(yes))
     run = StudyRun(plan, opened, workers, ProgressStyle.choose(quiet=quiet, plain=plain))
     outcome = run.to_the_end()
     run.summarize(storage_option=storage_option(context, storage))

@@ -48,6 +48,14 @@ KernelName: TypeAlias = Annotated[
 ]
 """The kernel of a search."""
 
+Yes: TypeAlias = Annotated[
+    bool,
+    typer.Option(
+        "--yes", help="Go on with a study that somebody else made with another objective.", rich_help_panel=STUDY_PANEL
+    ),
+]
+"""Whether to go on without being asked."""
+
 Quiet: TypeAlias = Annotated[
     bool, typer.Option("--quiet", help="Only the result at the end.", rich_help_panel=SHOWN_PANEL)
 ]

@@ -25,7 +25,7 @@ from betabo.files import write_text
 from betabo.optimizer import Config
 from betabo.optuna.best import pareto_front
 from betabo.studies import DEFAULT_STORAGE, Event, Plan, StudyError, load_study, open_study, run_study
-from betabo.studies.stored_plan import stored_plan
+from betabo.studies.stored_plan import accept_here, is_from_here, stored_plan
 
 FRONT_FILE = "front.csv"
 _NOTICEABLE = 1e-6  # difference of two objectives
@@ -99,7 +99,7 @@ class CompressionSession:
 
     @classmethod
     def resume(
-        cls, study: str, out: str | Path, *, storage: str = DEFAULT_STORAGE, **changes: Any
+        cls, study: str, out: str | Path, *, storage: str = DEFAULT_STORAGE, accept: bool = False, **changes: Any
     ) -> CompressionSession:
         """The session of a study that was begun, with the settings that are stored in it.
 
@@ -107,15 +107,25 @@ class CompressionSession:
             study: Name of the study.
             out: The folder of that compression.
             storage: Address of the storage of studies.
+            accept: Whether to go on, once and from then on, with a study that was made by another user or on another
+                machine. Its settings name the model and the files that are read.
             changes: Settings that differ from now on, such as `trials=60`.
 
         Raises:
-            StudyError: There is no such study, or it is of something else.
+            StudyError: There is no such study, it is of something else, or of somebody else and not accepted.
         """
-        plan = stored_plan(load_study(study, storage))
+        loaded = load_study(study, storage)
+        plan = stored_plan(loaded)
         objective = None if plan is None else Plan.from_json({**plan, "study": study}).objective
         if plan is None or not isinstance(objective, CompressionObjective):
             raise StudyError(f"the study {study!r} is no compression; expected one that `betabo compress` made.")
+        if not is_from_here(loaded):
+            if not accept:
+                raise StudyError(
+                    f"the study {study!r} was made by another user or on another machine, with the objective "
+                    f"{objective.describe()}; say accept=True to go on with it."
+                )
+            accept_here(loaded)
         search = {name: plan["config"][name] for name in ("kernel", "starting_points")}
         if not objective.pareto:
             search["acquisition"] = plan["config"]["acquisition"]

@@ -58,44 +58,39 @@ class Objective(Protocol):
         """One line for people."""
 
 
-_KINDS: dict[str, type[FunctionObjective] | type[CommandObjective]] = {
-    "function": FunctionObjective,
-    "command": CommandObjective,
+_KINDS = {
+    "function": ("betabo.studies.function", "FunctionObjective"),
+    "command": ("betabo.studies.command", "CommandObjective"),
+    "betabo.compress.objective:CompressionObjective": ("betabo.compress.objective", "CompressionObjective"),
 }
-_METHODS = ("check", "prepare", "__call__", "to_json", "describe")
+"""The class of each type of description, by the module that has it. No other module is imported, whatever is asked."""
 
 
 def objective_from_json(data: Mapping[str, Any]) -> Objective:
     """The objective that `to_json` described.
 
     Args:
-        data: `"type"` and the arguments of that type: `"function"`, `"command"`, or `"MODULE:CLASS"` for a class of an
-            installed package that has the methods of an `Objective`.
+        data: `"type"`, which is `"function"`, `"command"` or that of a compression, and the arguments of that type.
 
     Raises:
         StudyError: There is no such type, or its arguments are others.
     """
     arguments = dict(data)
     kind = arguments.pop("type", None)
-    make = _KINDS[kind] if isinstance(kind, str) and kind in _KINDS else _imported(kind)
+    if not isinstance(kind, str) or kind not in _KINDS:
+        raise StudyError(f"the objective's type is {kind!r}, expected one of {', '.join(map(repr, _KINDS))}.")
+    module, name = _KINDS[kind]
+    make: Callable[..., Objective] = getattr(import_module(module), name)
     try:
         return make(**arguments)
-    except TypeError as error:
+    except (TypeError, AttributeError) as error:
         raise StudyError(f"the objective's description {dict(data)!r} is wrong: {error}.") from error
 
 
-def _imported(kind: Any) -> Callable[..., Objective]:
-    """The class `"MODULE:CLASS"`; one without the methods of an objective is never called."""
-    module, colon, name = kind.partition(":") if isinstance(kind, str) else ("", "", "")
-    if not (colon and name.isidentifier() and all(part.isidentifier() for part in module.split("."))):
-        known = ", ".join(map(repr, _KINDS))
-        raise StudyError(f"the objective's type is {kind!r}, expected one of {known}, or 'MODULE:CLASS'.")
+def describe_stored(data: Any) -> str:
+    """One line for people about a description that may be anything."""
     try:
-        found = getattr(import_module(module), name)
-    except (ImportError, AttributeError) as error:
-        raise StudyError(f"the objective's type {kind!r} cannot be imported: {error}; install what has it.") from error
-    missing = [method for method in _METHODS if not callable(getattr(found, method, None))]
-    if not isinstance(found, type) or missing:
-        lacks = f"lacks {', '.join(missing)}" if missing else "is no class"
-        raise StudyError(f"the objective's type {kind!r} {lacks}; expected a class with {', '.join(_METHODS)}.")
-    return found
+        return objective_from_json(data).describe()
+    except (ValueError, TypeError):
+        kind = data.get("type") if isinstance(data, Mapping) else data
+        return f"one of the type {kind!r} with a description that cannot be read"

@@ -17,10 +17,10 @@ from betabo.optuna.sampler import BetaSampler
 from betabo.space import Space
 from betabo.studies.database_errors import storage_errors
 from betabo.studies.errors import StudyError
-from betabo.studies.objectives import Objective, objective_from_json
+from betabo.studies.objectives import Objective, describe_stored, objective_from_json
 from betabo.studies.parameters import show_parameter
 from betabo.studies.storage import DEFAULT_STORAGE, open_storage, quiet_optuna, storage_place
-from betabo.studies.stored_plan import PLAN, ensure_identity, stored_plan, study_folder
+from betabo.studies.stored_plan import PLAN, accept_here, ensure_identity, is_from_here, stored_plan, study_folder
 from betabo.visible import visible
 
 DIRECTIONS = ("minimize", "maximize")
@@ -97,7 +97,12 @@ class Plan:
         return cls(**converted)
 
 
-def open_study(plan: Plan, on_warning: Callable[[str], None] | None = None, storage: RDBStorage | None = None) -> Study:
+def open_study(
+    plan: Plan,
+    on_warning: Callable[[str], None] | None = None,
+    storage: RDBStorage | None = None,
+    confirm: Callable[[str], bool] | None = None,
+) -> Study:
     """Create the study of a plan, or resume it.
 
     The plan is stored with the study as JSON, without the storage's address.
@@ -107,12 +112,15 @@ def open_study(plan: Plan, on_warning: Callable[[str], None] | None = None, stor
         on_warning: Called with a line for each thing that is allowed to differ from last time and does, such as the
             objective; None sends it to the log of this module.
         storage: The plan's storage if it is open already.
+        confirm: Asked, with a line that says what the stored objective is, before a study goes on with another one
+            that somebody else made, or that was made on another machine; None does not ask.
 
     Returns:
         The study, with the sampler of the plan.
 
     Raises:
-        StudyError: The objective does not pass its check, or the study is there with another space or other directions.
+        StudyError: The objective does not pass its check, the study is there with another space or other directions, or
+            `confirm` says no.
     """
     plan.objective.check(plan.space)
     on_warning = _logger.warning if on_warning is None else on_warning
@@ -131,9 +139,12 @@ def open_study(plan: Plan, on_warning: Callable[[str], None] | None = None, stor
             _check_directions(plan, study)
             if stored is not None and any(trial.params for trial in study.get_trials(deepcopy=False)):
                 _check_space(plan, Space.from_json(stored["space"]))
+                _check_consent(plan, study, stored, described, confirm)
                 for line in _differences(stored, described):
                     on_warning(visible(line))
             study.set_user_attr(PLAN, described)
+        if stored is None:
+            accept_here(study)
         ensure_identity(study)
     return study
 
@@ -166,6 +177,25 @@ def _check_directions(plan: Plan, study: Study) -> None:
         )
 
 
+def _check_consent(
+    plan: Plan,
+    study: Study,
+    stored: Mapping[str, Any],
+    now: Mapping[str, Any],
+    confirm: Callable[[str], bool] | None,
+) -> None:
+    """Ask once before a study of somebody else's goes on with another objective."""
+    if confirm is None or stored.get("objective") == now["objective"] or is_from_here(study):
+        return
+    about = visible(
+        f"study {plan.study!r} was made by another user or on another machine, with the objective "
+        f"{describe_stored(stored.get('objective'))}; the objective now is {plan.objective.describe()}."
+    )
+    if not confirm(about):
+        raise StudyError(f"study {plan.study!r} was left as it is; use another name of the study.")
+    accept_here(study)
+
+
 def _check_space(plan: Plan, stored: Space) -> None:
     old = {name: show_parameter(parameter) for name, parameter in stored.parameters.items()}
     new = {name: show_parameter(parameter) for name, parameter in plan.space.parameters.items()}
@@ -184,8 +214,8 @@ def _check_space(plan: Plan, stored: Space) -> None:
 def _differences(stored: Mapping[str, Any], now: Mapping[str, Any]) -> list[str]:
     """What differs from last time and may."""
     lines = []
-    if stored["objective"] != now["objective"]:
-        before, after = (objective_from_json(data["objective"]).describe() for data in (stored, now))
+    if stored.get("objective") != now["objective"]:
+        before, after = (describe_stored(data.get("objective")) for data in (stored, now))
         if before != after:
             lines.append(f"the objective was {before} and is {after} now; the study goes on with both kinds of values.")
     for name, value in now["config"].items():

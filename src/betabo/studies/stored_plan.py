@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import getpass
 import hashlib
+import platform
 import re
 import secrets
 from pathlib import Path
@@ -14,6 +16,7 @@ from betabo.space import Space
 
 PLAN = "betabo:plan"
 IDENTITY = "betabo:identity"
+ACCEPTED = "betabo:accepted"
 
 
 def stored_plan(study: Study) -> dict[str, Any] | None:
@@ -43,3 +46,24 @@ def study_folder(logs: Path, study: Study, place: str) -> Path:
     parts = "\0".join((place, study.study_name, str(study.user_attrs.get(IDENTITY))))
     readable = re.sub(r"[^\w.-]|^\.+", "_", study.study_name)
     return logs / f"{readable[:100]}-{hashlib.sha256(parts.encode('utf-8', 'surrogatepass')).hexdigest()[:8]}"
+
+
+def is_from_here(study: Study) -> bool:
+    """Whether this user on this machine has made the study, or accepted it."""
+    known = study.user_attrs.get(ACCEPTED)
+    return isinstance(known, list) and _here() in known
+
+
+def accept_here(study: Study) -> None:
+    """Note that this user on this machine made the study, or knows what its objective is."""
+    known = study.user_attrs.get(ACCEPTED)
+    if not is_from_here(study):
+        study.set_user_attr(ACCEPTED, [*(known if isinstance(known, list) else []), _here()])
+
+
+def _here() -> dict[str, str]:
+    try:
+        user = getpass.getuser()
+    except (OSError, KeyError):  # a user id without a name, as in some containers
+        user = ""
+    return {"host": platform.node(), "user": user}
