@@ -10,6 +10,7 @@ import pytest
 
 ROOT = Path(__file__).parents[1]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+TOURS = [ROOT / "CONTRIBUTING.md", ROOT / "docs" / "architecture.md"]
 OPTIONAL = {"ax"}  # pages about packages that development does not need
 BLOCK = re.compile(r"^```python\n(.*?)^```", re.MULTILINE | re.DOTALL)
 
@@ -35,3 +36,12 @@ def test_local_links_lead_somewhere(page: Path) -> None:
     targets = re.findall(r"\]\((?!https?://)([^)#]+)", page.read_text(encoding="utf-8"))
     missing = [target for target in targets if not (page.parent / target).exists()]
     assert not missing
+
+
+@pytest.mark.parametrize("page", TOURS, ids=lambda page: page.name)
+def test_files_that_are_named_exist(page: Path) -> None:
+    named = set(re.findall(r"`([\w/]+\.(?:py|toml|txt|md))`", page.read_text(encoding="utf-8")))
+    files = [f"/{path.relative_to(ROOT).as_posix()}" for path in ROOT.rglob("*.*") if ".venv" not in path.parts]
+    missing = {name for name in named if not any(file.endswith(f"/{name}") for file in files)}
+    assert len(named) > 20
+    assert not missing, f"name files that are there: {sorted(missing)}"

@@ -35,6 +35,7 @@ CROSS_CUTTING = {
     "test_mirror.py": "the tests",
     "test_package.py": "the package as it is installed",
     "test_theory.py": "an example script",
+    "test_words.py": "the names in the source",
 }
 
 # Modules without a test file of their own: where they are tested, and why there.

@@ -43,16 +43,16 @@ DENSE_EPOCHS = 3  # of a model whose head is new, as in `betabo compress`
 
 def searches(experiments: list[str], seeds: int) -> list:
     """All searches, the first seeds of all experiments first, the comparison of acquisition functions last."""
-    from betabo.compress.searches import Search
+    from betabo.compress.searches import SearchChoice
 
-    found = [Search(experiment, "uniform") for experiment in experiments]
+    found = [SearchChoice(experiment, "uniform") for experiment in experiments]
     for seed, experiment in product(range(seeds), experiments):
-        found += [Search(experiment, kernel, "ucb", seed) for kernel in KERNELS]
-        found.append(Search(experiment, "random", seed=seed))
-        found.append(Search(experiment, "beta-matern", "log_ei", seed, start="uniform"))
-        found.append(Search(experiment, "beta-additive", "log_ei", seed))
+        found += [SearchChoice(experiment, kernel, "ucb", seed) for kernel in KERNELS]
+        found.append(SearchChoice(experiment, "random", seed=seed))
+        found.append(SearchChoice(experiment, "beta-matern", "log_ei", seed, start="uniform"))
+        found.append(SearchChoice(experiment, "beta-additive", "log_ei", seed))
     return found + [
-        Search(COMPARED, kernel, acquisition, seed)
+        SearchChoice(COMPARED, kernel, acquisition, seed)
         for seed, kernel, acquisition in product(range(seeds), ("matern", "beta-paper"), ACQUISITIONS)
         if COMPARED in experiments
     ]

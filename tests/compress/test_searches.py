@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from betabo.compress.problem import CompressionResult
-from betabo.compress.searches import Search, read_search, run_search, starting_points
+from betabo.compress.searches import SearchChoice, read_search, run_search, starting_points
 from betabo.compress.training import DivergedError
 
 
@@ -34,7 +34,11 @@ class Bowl:
 
 @pytest.mark.parametrize(
     "search",
-    [Search("bowl", "matern", "ucb"), Search("bowl", "beta-matern", "log_ei"), Search("bowl", "random")],
+    [
+        SearchChoice("bowl", "matern", "ucb"),
+        SearchChoice("bowl", "beta-matern", "log_ei"),
+        SearchChoice("bowl", "random"),
+    ],
     ids=lambda search: search.method,
 )
 def test_all_methods_begin_with_the_same_points(search, tmp_path):
@@ -46,12 +50,12 @@ def test_all_methods_begin_with_the_same_points(search, tmp_path):
 
 
 def test_uniform_gives_all_layers_the_same_ratio(tmp_path):
-    records = run_search(Bowl(), Search("bowl", "uniform"), tmp_path / "a.jsonl", trials=4)
+    records = run_search(Bowl(), SearchChoice("bowl", "uniform"), tmp_path / "a.jsonl", trials=4)
     assert [record["x"] for record in records] == [pytest.approx([level] * 3) for level in (0.05, 0.35, 0.65, 0.95)]
 
 
 def test_search_may_begin_with_uniform_levels(tmp_path):
-    search = Search("bowl", "beta-matern", "log_ei", start="uniform")
+    search = SearchChoice("bowl", "beta-matern", "log_ei", start="uniform")
     assert search.name == "bowl-beta-matern-log_ei-uniform-start-s0"
     records = run_search(Bowl(), search, tmp_path / "a.jsonl", trials=12)
     assert [record["x"][0] for record in records[:5]] == pytest.approx([0.05, 0.275, 0.5, 0.725, 0.95])
@@ -61,7 +65,7 @@ def test_search_may_begin_with_uniform_levels(tmp_path):
 
 @pytest.mark.parametrize("method", ["matern", "random", "uniform"])
 def test_interrupted_search_goes_on(method, tmp_path):
-    search = Search("bowl", method, "ucb" if method == "matern" else "")
+    search = SearchChoice("bowl", method, "ucb" if method == "matern" else "")
     path = tmp_path / "a.jsonl"
     whole = run_search(Bowl(), search, tmp_path / "whole.jsonl", trials=8)
     run_search(Bowl(), search, path, trials=8)
@@ -76,7 +80,7 @@ def test_interrupted_search_goes_on(method, tmp_path):
 
 
 def test_test_examples_are_looked_at_only_where_a_point_is_the_best_so_far(tmp_path):
-    records = run_search(Bowl(), Search("bowl", "random"), tmp_path / "a.jsonl", trials=12)
+    records = run_search(Bowl(), SearchChoice("bowl", "random"), tmp_path / "a.jsonl", trials=12)
     best = np.inf
     for record in records:
         assert ("test" in record) == (record["objective"] < best)
@@ -84,7 +88,7 @@ def test_test_examples_are_looked_at_only_where_a_point_is_the_best_so_far(tmp_p
 
 
 def test_failed_evaluation_is_written_down_and_the_search_goes_on(tmp_path):
-    records = run_search(Bowl(fail_at=3), Search("bowl", "matern", "ucb"), tmp_path / "a.jsonl", trials=8)
+    records = run_search(Bowl(fail_at=3), SearchChoice("bowl", "matern", "ucb"), tmp_path / "a.jsonl", trials=8)
     assert len(records) == 8
     assert records[2]["failed"] == "DivergedError: the loss was nan"
     assert "objective" not in records[2]

@@ -16,7 +16,7 @@ from betabo.kernels.chebyshev import DEGREES
 from betabo.kernels.direct import direct_sum
 from betabo.kernels.distance import merge_degrees, sq_distance
 from betabo.kernels.exponentials import exponential_form
-from betabo.kernels.matmul import Workspace
+from betabo.kernels.matmul import FeatureCache
 
 
 class Counter:
@@ -113,12 +113,12 @@ def test_backward_uses_the_bandwidths_of_its_own_forward() -> None:
 
 
 def test_only_a_few_point_sets_are_kept() -> None:
-    workspace = Workspace(capacity=2)
+    cache = FeatureCache(capacity=2)
     one = torch.ones(1, 3, dtype=torch.float64)
     for _ in range(5):
         x = torch.rand(20, 3, dtype=torch.float64)
-        sq_distance(x, x, one, one, method="matmul", workspace=workspace)
-    assert len(workspace) == 2
+        sq_distance(x, x, one, one, method="matmul", cache=cache)
+    assert len(cache) == 2
 
 
 def test_automatic_choice_follows_bandwidth_and_size(monkeypatch: pytest.MonkeyPatch, counter: Counter) -> None:

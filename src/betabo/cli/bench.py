@@ -12,7 +12,7 @@ from betabo.cli.errors import FAILURE, user_errors
 
 if TYPE_CHECKING:
     from betabo.lab.bench.display import Display
-    from betabo.lab.bench.runner import Outcome
+    from betabo.lab.bench.runner import CampaignOutcome
 
 app = typer.Typer(
     help="Compare optimizers on test problems: run a campaign, print its table, draw its figures.",
@@ -234,7 +234,7 @@ def _display() -> Display:
     return Live() if sys.stderr.isatty() else Lines(write)
 
 
-def _say_outcome(outcome: Outcome, out: Path) -> None:
+def _say_outcome(outcome: CampaignOutcome, out: Path) -> None:
     typer.echo(f"{len(outcome.done)} runs done, {len(outcome.kept)} done before, {len(outcome.failed)} failed: {out}")
     for key, path in outcome.failed.items():
         typer.echo(f"failed: {key}, see {path}", err=True)

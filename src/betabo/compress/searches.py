@@ -28,7 +28,7 @@ SOBOL = "sobol"
 
 
 @dataclass(frozen=True)
-class Search:
+class SearchChoice:
     """What is searched, and how.
 
     Attributes:
@@ -54,7 +54,7 @@ class Search:
 
 def run_search(
     problem: CompressionProblem,
-    search: Search,
+    search: SearchChoice,
     path: Path,
     *,
     trials: int = 35,
@@ -124,7 +124,7 @@ class _Points:
     """The points of a search after those that are evaluated, one after the other."""
 
     def __init__(
-        self, problem: CompressionProblem, search: Search, trials: int, count: int, known: list[dict[str, Any]]
+        self, problem: CompressionProblem, search: SearchChoice, trials: int, count: int, known: list[dict[str, Any]]
     ) -> None:
         self._optimizer: Optimizer | None = None
         count = min(count, trials)

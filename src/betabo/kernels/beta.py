@@ -109,7 +109,7 @@ class BetaKernel(BoxKernel):
             *self.geometry(),
             method=self.method,
             tolerance=2 * self.tolerance,
-            workspace=self._workspace,
+            cache=self._feature_cache,
             scale=-0.5,
             offset1=log_scale1,
             offset2=log_scale2,

@@ -100,7 +100,7 @@ class BetaMaternKernel(BoxKernel):
             method=self.method,
             tolerance=self.tolerance,
             sharp=sharp,
-            workspace=self._workspace,
+            cache=self._feature_cache,
         )
         covariance = matern_profile(distance, self.nu)
         if log_scale1 is not None and log_scale2 is not None:

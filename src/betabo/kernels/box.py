@@ -14,7 +14,7 @@ from torch import Tensor
 
 from betabo.kernels.cube import CubeKernel, as_parameter, register_prior, show
 from betabo.kernels.distance import METHODS, Method
-from betabo.kernels.matmul import Workspace
+from betabo.kernels.matmul import FeatureCache
 from betabo.kernels.special import boundary_excess
 
 # In float64 the variance at a vertex cannot overflow in so few dimensions, for bandwidths down to 1e-10.
@@ -60,7 +60,7 @@ class BoxKernel(CubeKernel):
         super().__init__(**kwargs)
         self.method: Method = method
         self.tolerance = tolerance
-        self._workspace = Workspace()
+        self._feature_cache = FeatureCache()
 
         self.register_parameter("raw_bandwidth", torch.nn.Parameter(torch.zeros(*self.batch_shape, 1, bandwidth_dims)))
         self.register_constraint(
@@ -173,7 +173,7 @@ class BoxKernel(CubeKernel):
         return log_scale
 
     def __getstate__(self) -> dict[str, Any]:
-        return {**super().__getstate__(), "_workspace": Workspace()}
+        return {**super().__getstate__(), "_feature_cache": FeatureCache()}
 
 
 def log_boundary_factor(x: Tensor, bandwidth: Tensor, weight: Tensor) -> Tensor:

@@ -19,7 +19,7 @@ from torch import Tensor
 from betabo.kernels.chebyshev import choose_degrees
 from betabo.kernels.direct import DirectForm
 from betabo.kernels.exponentials import ExponentialRule, choose_rule, exponential_form
-from betabo.kernels.matmul import Workspace, broadcast_shape, matmul_form
+from betabo.kernels.matmul import FeatureCache, broadcast_shape, matmul_form
 from betabo.kernels.special import beta_sq_distance
 
 Method = Literal["auto", "matmul", "lgamma"]
@@ -44,7 +44,7 @@ def sq_distance(
     method: Method = "auto",
     tolerance: float = 5e-10,
     sharp: bool = False,
-    workspace: Workspace | None = None,
+    cache: FeatureCache | None = None,
     scale: float = 1.0,
     offset1: Tensor | None = None,
     offset2: Tensor | None = None,
@@ -62,7 +62,7 @@ def sq_distance(
         tolerance: Largest absolute error of :math:`r^2` with which the matmul form is accepted.
         sharp: Whether :math:`r` itself, and not only its square, must be accurate near zero, as for a profile with a
             kink there. The closest pairs of the matmul form are then replaced by the direct form. Not with offsets.
-        workspace: What the matmul form keeps between calls.
+        cache: What the matmul form keeps between calls.
         scale: Factor of the squared distances.
         offset1: Term of each point of `x1`, `... x n x 1`.
         offset2: Term of each point of `x2`, `... x m x 1`.
@@ -71,7 +71,7 @@ def sq_distance(
         Matrix, `... x n x m`. Where `x1` equals `x2` the distances on its diagonal are exactly zero. Elsewhere rounding
         may leave squared distances slightly below zero.
     """
-    workspace = Workspace() if workspace is None else workspace
+    cache = FeatureCache() if cache is None else cache
     one_set = x1 is x2
     if one_set:  # the gradients with respect to the first and the second argument are kept apart
         x1, x2 = x1.view_as(x1), x2.view_as(x2)
@@ -87,7 +87,7 @@ def sq_distance(
         )
     if degrees is not None and rule is not None:  # polynomials are the same for all bandwidths, and so come first
         degrees, rule = (degrees, None) if sum(degrees) <= len(degrees) * rule.count else (None, rule)
-    known = 0 if degrees is None else workspace.known_rows(x2)
+    known = 0 if degrees is None else cache.known_rows(x2)
     batch = broadcast_shape(x1.shape[:-2], x2.shape[:-2], bandwidth.shape[:-2], weight.shape[:-2])
     work = _Work(
         dims=x1.shape[-1],
@@ -122,7 +122,7 @@ def sq_distance(
                 bandwidth,
                 weight,
                 degrees,
-                workspace,
+                cache,
                 same=_same(x1, part),
                 scale=scale,
                 offset1=offset1,

@@ -5,7 +5,7 @@ coordinates' quadratic forms :math:`w_i A(h_i)`,
 
 .. math:: r^2(x, x') = \Phi(x)^\top M \Phi(x) + \Phi(x')^\top M \Phi(x') - 2\, \Phi(x)^\top M \Phi(x') .
 
-Features do not depend on the bandwidths. Those of a training set are kept by a `Workspace` and serve every step of a
+Features do not depend on the bandwidths. Those of a training set are kept by a `FeatureCache` and serve every step of a
 fit and, together with the quadratic forms, every prediction after it.
 
 The value is computed outside the graph, and the gradient with respect to each input is a node of its own. So whatever a
@@ -82,7 +82,7 @@ class _Side:
         return self._slopes
 
 
-class Workspace:
+class FeatureCache:
     """What the matmul form keeps between calls: the point sets seen last, and the last quadratic forms.
 
     Point sets are found by content, because callers hand in fresh copies of the same points, and copies repeated over a
@@ -156,7 +156,7 @@ def matmul_form(
     bandwidth: Tensor,
     weight: Tensor,
     degrees: list[int],
-    workspace: Workspace,
+    cache: FeatureCache,
     *,
     same: bool = False,
     scale: float = 1.0,
@@ -171,7 +171,7 @@ def matmul_form(
         bandwidth: `... x 1 x d`, float64, on the CPU.
         weight: `... x 1 x d`, float64, on the CPU.
         degrees: Number of polynomials of each coordinate.
-        workspace: What is kept from earlier calls.
+        cache: What is kept from earlier calls.
         same: Whether `x1` and `x2` hold the same points. They must not be the same tensor where gradients are wanted:
             each has its own.
         scale: Factor of the squared distance.
@@ -181,10 +181,10 @@ def matmul_form(
     Returns:
         `... x n x m`. The distance of the i-th to the i-th point is exactly zero where the points are the same.
     """
-    forms = workspace.forms(bandwidth, weight, degrees, x1)
+    forms = cache.forms(bandwidth, weight, degrees, x1)
     with torch.no_grad():
-        side1 = workspace.side(x1.detach(), max(degrees))
-        side2 = side1 if same else workspace.side(x2.detach(), max(degrees))
+        side1 = cache.side(x1.detach(), max(degrees))
+        side2 = side1 if same else cache.side(x2.detach(), max(degrees))
         joined1, image1, norm1 = side1.under(forms)
         joined2, image2, norm2 = side2.under(forms)
         own1, own2 = (

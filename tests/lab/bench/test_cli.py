@@ -10,7 +10,7 @@ from typer.testing import CliRunner
 
 from betabo.cli.bench import app
 from betabo.lab.bench import run_campaign
-from betabo.lab.bench.runner import Outcome
+from betabo.lab.bench.runner import CampaignOutcome
 
 runner = CliRunner()
 
@@ -27,7 +27,7 @@ problems = ["levy-2-vertex"]
 def inside(monkeypatch, here) -> None:
     """Runs are carried out in this process."""
 
-    def inside(campaign, out, *, workers, display) -> Outcome:
+    def inside(campaign, out, *, workers, display) -> CampaignOutcome:
         assert workers == 2
         return run_campaign(campaign, out, display=display, executor=here)
 
@@ -48,7 +48,7 @@ def test_run_carries_out_and_resumes(tmp_path) -> None:
 def test_failures_are_reported_by_the_exit_code(tmp_path, monkeypatch) -> None:
     (tmp_path / "c.toml").write_text(CAMPAIGN)
     failed = {"random/levy-2-vertex/0": Path("runs/random/levy-2-vertex/0.error")}
-    monkeypatch.setattr("betabo.lab.bench.runner.run_campaign", lambda *_, **__: Outcome(failed=failed))
+    monkeypatch.setattr("betabo.lab.bench.runner.run_campaign", lambda *_, **__: CampaignOutcome(failed=failed))
     outcome = runner.invoke(app, ["run", str(tmp_path / "c.toml"), "--out", str(tmp_path)])
     assert outcome.exit_code == 1
     assert "failed: random/levy-2-vertex/0, see runs/random/levy-2-vertex/0.error" in outcome.stderr

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from betabo.lab.bench import Campaign, Outcome, runner
+from betabo.lab.bench import Campaign, CampaignOutcome, runner
 from betabo.lab.reproduce import (
     REPRODUCTIONS,
     Context,
@@ -43,9 +43,9 @@ def test_campaign_interrupted_before_its_first_run_writes_nothing(
 
 
 def test_failed_runs_are_reported_after_the_others_are_drawn(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def with_failure(campaign: Campaign, out: Path, **_: object) -> Outcome:
+    def with_failure(campaign: Campaign, out: Path, **_: object) -> CampaignOutcome:
         do(replace(campaign, optimizers={"rbf": campaign.optimizers["rbf"]}), out)
-        return Outcome(failed={"beta-paper/levy-2-centre/0": Path("0.error")})
+        return CampaignOutcome(failed={"beta-paper/levy-2-centre/0": Path("0.error")})
 
     monkeypatch.setattr(runner, "run_campaign", with_failure)
     with pytest.raises(RuntimeError, match=r"1 runs failed, see 0\.error; the others are drawn"):

@@ -196,8 +196,8 @@ def _grid(table: Any) -> list[str]:
     epsilon = _one_of(float, "epsilon", table.get("epsilon", EPSILON))
     noise = _one_of(float, "noise_std", table.get("noise_std", 0.0))
     return [
-        BoundedProblem(function, dim, cast("Placement", placement), epsilon, noise).name
-        for dim, function, placement in product(dims, functions, placements)
+        BoundedProblem(function, count, cast("Placement", placement), epsilon, noise).name
+        for count, function, placement in product(dims, functions, placements)
     ]
 
 

@@ -38,8 +38,8 @@ class Suite:
     starting_points: int
 
 
-def _placed(dim: int) -> tuple[str, ...]:
-    return tuple(f"{function}-{dim}-{placement}" for function, placement in product(FUNCTIONS, PLACEMENTS))
+def _placed(dims: int) -> tuple[str, ...]:
+    return tuple(f"{function}-{dims}-{placement}" for function, placement in product(FUNCTIONS, PLACEMENTS))
 
 
 SUITES: dict[str, Suite] = {

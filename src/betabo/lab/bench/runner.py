@@ -23,7 +23,7 @@ CAMPAIGN_FILE = "campaign.json"
 
 
 @dataclass
-class Outcome:
+class CampaignOutcome:
     """How a campaign ended.
 
     Attributes:
@@ -44,7 +44,7 @@ def run_campaign(
     workers: int | None = None,
     display: Display | None = None,
     executor: Executor | None = None,
-) -> Outcome:
+) -> CampaignOutcome:
     """Carry out the runs that have no file yet.
 
     Each run becomes one file `out/OPTIMIZER/PROBLEM/SEED.parquet`, written whole or not at all. A run that fails leaves
@@ -64,7 +64,7 @@ def run_campaign(
         raise ValueError(f"workers is {workers}, expected at least 1.")
     out = Path(out)
     display = display or Display()
-    outcome = Outcome()
+    outcome = CampaignOutcome()
     with _alone_in(out):
         runs = campaign.runs()
         missing = [run for run in runs if not _is_done(run, out)]
