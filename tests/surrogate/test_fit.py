@@ -281,6 +281,16 @@ def test_unknown_noise_is_found(deviation: float) -> None:
     assert 0.5 * true < state.noise < max(2 * true, 1e-2)
 
 
+def test_of_a_kernel_whose_parameters_are_fixed_the_noise_is_fitted() -> None:
+    x, y = data(40, noise=0.5)
+    kernel = make().requires_grad_(False)
+    before = [parameter.clone() for parameter in kernel.parameters()]
+    _, state, report = fit_gp(x, y, kernel, restarts=0)
+    assert report.status == "fitted"
+    assert 0.05 < state.noise < 0.5
+    assert all(map(torch.equal, before, kernel.parameters()))
+
+
 def test_the_kernel_s_constraints_hold_after_a_fit() -> None:
     x, _ = data()
     kernel = make("beta-matern")

@@ -141,11 +141,7 @@ class CorrectedExpectedImprovement(CorrectedAcquisitionFunction):
     This is for minimization; for maximization the difference has the other sign. The symbols are those of
     `betabo.acquisition.corrected`. `LogCorrectedExpectedImprovement` has the same maximizers and is easier to maximize.
 
-    Args:
-        model: A fitted model with one output, or several and a `posterior_transform`; its posterior must be Gaussian.
-        X_observed: The observed points, `n x d` or `batch_shape x n x d`.
-        posterior_transform: Makes one output of several.
-        maximize: Whether larger outputs are better.
+    The arguments are those of `CorrectedAcquisitionFunction`.
 
     Example:
         >>> x = torch.rand(10, 3, dtype=torch.float64)
@@ -163,11 +159,7 @@ class LogCorrectedExpectedImprovement(CorrectedAcquisitionFunction):
 
     .. math:: \ln \mathrm{EI}_c(\mathbf x) = \ln s + \ln h(u)
 
-    Args:
-        model: A fitted model with one output, or several and a `posterior_transform`; its posterior must be Gaussian.
-        X_observed: The observed points, `n x d` or `batch_shape x n x d`.
-        posterior_transform: Makes one output of several.
-        maximize: Whether larger outputs are better.
+    The arguments are those of `CorrectedAcquisitionFunction`.
 
     Example:
         >>> x = torch.rand(10, 3, dtype=torch.float64)
@@ -195,11 +187,7 @@ class CorrectedProbabilityOfImprovement(CorrectedAcquisitionFunction):
     :math:`s` vanish together at :math:`\mathbf x^+`, their ratio tends to a limit that depends on the direction only,
     and downhill the largest value is often approached in that limit. Expect maximizers very close to the incumbent.
 
-    Args:
-        model: A fitted model with one output, or several and a `posterior_transform`; its posterior must be Gaussian.
-        X_observed: The observed points, `n x d` or `batch_shape x n x d`.
-        posterior_transform: Makes one output of several.
-        maximize: Whether larger outputs are better.
+    The arguments are those of `CorrectedAcquisitionFunction`.
 
     Example:
         >>> x = torch.rand(10, 3, dtype=torch.float64)
@@ -217,11 +205,7 @@ class LogCorrectedProbabilityOfImprovement(CorrectedAcquisitionFunction):
 
     .. math:: \ln \mathrm{PI}_c(\mathbf x) = \ln \Phi(u)
 
-    Args:
-        model: A fitted model with one output, or several and a `posterior_transform`; its posterior must be Gaussian.
-        X_observed: The observed points, `n x d` or `batch_shape x n x d`.
-        posterior_transform: Makes one output of several.
-        maximize: Whether larger outputs are better.
+    The arguments are those of `CorrectedAcquisitionFunction`.
 
     Example:
         >>> x = torch.rand(10, 3, dtype=torch.float64)

@@ -9,10 +9,9 @@ that a constraint keeps positive are fitted in their logarithms.
 from __future__ import annotations
 
 import math
-from abc import abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Literal, Protocol
+from typing import Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -20,13 +19,16 @@ import torch
 from gpytorch.kernels import Kernel
 from torch import Tensor
 
-from betabo.kernels.closed_form import AtParameters, ByParameters, by_parameters
+from betabo.kernels.closed_form import AtParameters, by_parameters
 from betabo.surrogate.gp import cholesky, covariance_matrix
 from betabo.surrogate.log_prior import LogPrior
 
 Noise = float | Literal["unknown", "none"]
 
 Vector = npt.NDArray[np.float64]
+
+Prior = Callable[[Vector], tuple[float, Vector]]
+"""Log density of a kernel's parameters at a vector that begins with them, and its derivatives by them."""
 
 _HIGHEST_NOISE = 10.0  # variance of the noise, of standardized values
 _LARGEST_LOG = math.log(1e6)  # of a parameter without upper bound
@@ -103,7 +105,7 @@ class Likelihood:
         lean: Whether to use the closed form where there is one.
 
     Attributes:
-        slots: The kernel's parameters.
+        slots: The kernel's parameters that are fitted.
         bounds: Lower and upper bounds of the vector, one row for each number.
         evaluations: Number of evaluations so far.
         messages: What went wrong so far.
@@ -131,8 +133,10 @@ class Likelihood:
         if noise_model == "unknown":
             limits.append((math.log(noise_prior.lowest), math.log(_HIGHEST_NOISE)))
         self.bounds = np.array(limits, dtype=np.float64).reshape(-1, 2)
-        self._by_autograd = _ByAutograd(x, kernel, self.slots)
-        self._lean = _Lean.of(x, kernel, self.slots) if lean else None
+        places = {slot.parameter: slot.place for slot in self.slots if slot.logarithmic}
+        self._lean = by_parameters(kernel, x, places) if lean else None
+        self._by_autograd = _form_by_autograd(x, kernel, self.slots)
+        self._prior: Prior = LogPrior.of(kernel, places) or _prior_by_autograd(kernel, self.slots)
 
     @property
     def is_lean(self) -> bool:  # noqa: D102
@@ -183,10 +187,9 @@ class Likelihood:
 
     def _evaluate(self, vector: Vector, gradient: Vector) -> float:
         noise, count = self.noise(vector), len(self.y)
-        model = None if self._lean is None else self._lean.at(vector)
-        if model is None:
-            model = self._by_autograd.at(vector)
-        noisy = model.covariance.detach().clone()
+        form = (None if self._lean is None else self._lean(vector)) or self._by_autograd(vector)
+        log_prior, prior_gradient = self._prior(vector)
+        noisy = torch.from_numpy(form.covariance).clone()
         noisy.diagonal().add_(noise)
         factor = cholesky(noisy)
         inverse = torch.cholesky_inverse(factor).mT  # symmetric, and now row by row
@@ -195,9 +198,10 @@ class Likelihood:
         residual = self.y - mean
         alpha = inverse @ residual
         value = 0.5 * float(residual @ alpha) + float(factor.diagonal().log().sum())
-        value += 0.5 * count * math.log(2 * math.pi) - model.log_prior
+        value += 0.5 * count * math.log(2 * math.pi) - log_prior
         slope = torch.addr(inverse, alpha, alpha, alpha=-1).mul_(0.5)  # of the likelihood in the covariance matrix
-        model.gradient(slope, gradient)
+        form.add_gradient(slope.numpy(), gradient)
+        gradient[: len(prior_gradient)] -= prior_gradient
         if self.noise_model == "unknown":
             location, scale = self.noise_prior.location, self.noise_prior.deviation
             deviation = (vector[-1] - location) / scale
@@ -209,6 +213,8 @@ class Likelihood:
 def _slots(kernel: Kernel) -> list[Slot]:
     slots, start = [], 0
     for name, parameter, constraint in kernel.named_parameters_and_constraints():
+        if not parameter.requires_grad:  # fixed by the user
+            continue
         stop = start + parameter.numel()
         lower, upper, logarithmic = -30.0, 30.0, False
         if constraint is not None and not constraint.enforced:
@@ -221,130 +227,46 @@ def _slots(kernel: Kernel) -> list[Slot]:
     return slots
 
 
-class _Model(Protocol):
-    """Covariance matrix of the data, `n x n`, and log density of the hyperparameters, at a vector."""
+def _form_by_autograd(x: Tensor, kernel: Kernel, slots: Sequence[Slot]) -> Callable[[Vector], AtParameters]:
+    """The covariance matrix of any kernel as a function of a vector."""
 
-    @property
-    def covariance(self) -> Tensor: ...
-
-    @property
-    def log_prior(self) -> float: ...
-
-    @abstractmethod
-    def gradient(self, slope: Tensor, gradient: Vector) -> None:
-        """Write the gradient of the objective, given the likelihood's derivatives by the covariance matrix."""
-
-
-class _ByAutograd:
-    """Any kernel with any priors."""
-
-    def __init__(self, x: Tensor, kernel: Kernel, slots: Sequence[Slot]) -> None:
-        self.x, self.prior = x, _PriorByAutograd(kernel, slots)
-
-    def at(self, vector: Vector) -> _Model:
-        log_prior = self.prior.at(vector)
-        with torch.enable_grad():
-            covariance = covariance_matrix(self.prior.kernel, self.x)
-        return _Graph(self.prior.slots, covariance, log_prior)
-
-
-@dataclass(frozen=True)
-class _Graph:
-    slots: Sequence[Slot]
-    covariance: Tensor
-    log_density: Tensor
-
-    @property
-    def log_prior(self) -> float:
-        return float(self.log_density.detach())
-
-    def gradient(self, slope: Tensor, gradient: Vector) -> None:
-        outputs, slopes = [self.covariance], [slope]
-        if self.log_density.requires_grad:
-            outputs, slopes = [self.covariance, self.log_density], [slope, -torch.ones_like(self.log_density)]
-        _write_gradient(self.slots, outputs, slopes, gradient)
-
-
-@dataclass(frozen=True)
-class _PriorByAutograd:
-    """Log density under any priors, of whatever the kernel makes of its parameters."""
-
-    kernel: Kernel
-    slots: Sequence[Slot]
-
-    def at(self, vector: Vector) -> Tensor:
-        """The density at a vector, as the end of a graph; the kernel has its parameters then."""
-        for slot in self.slots:
+    def at(vector: Vector) -> AtParameters:
+        for slot in slots:
             slot.write(vector)
-        like = self.slots[0].parameter
         with torch.enable_grad():
-            return sum(
-                (prior.log_prob(closure(module)).sum() for _, module, prior, closure, _ in self.kernel.named_priors()),
-                start=torch.zeros((), dtype=like.dtype, device=like.device),
-            )
+            covariance = covariance_matrix(kernel, x)
+        return AtParameters(
+            covariance.detach().numpy(),
+            lambda slope, gradient: _pull(covariance, torch.from_numpy(slope), slots, gradient),
+        )
 
-    def __call__(self, vector: Vector) -> float:
-        return float(self.at(vector).detach())
-
-    def gradient(self, vector: Vector) -> Vector:
-        gradient, density = np.zeros(self.slots[-1].place.stop), self.at(vector)
-        _write_gradient(self.slots, [density], [torch.ones_like(density)], gradient)
-        return gradient
+    return at
 
 
-def _write_gradient(slots: Sequence[Slot], outputs: list[Tensor], slopes: list[Tensor], gradient: Vector) -> None:
-    """The derivatives in a vector's numbers of a function with the given slopes in the outputs."""
-    found = torch.autograd.grad(outputs, [slot.parameter for slot in slots], slopes, allow_unused=True)
+def _prior_by_autograd(kernel: Kernel, slots: Sequence[Slot]) -> Prior:
+    """The log density under any priors, of whatever the kernel makes of its parameters."""
+    priors = [(prior, closure, module) for _, module, prior, closure, _ in kernel.named_priors()]
+
+    def at(vector: Vector) -> tuple[float, Vector]:
+        gradient = np.zeros(slots[-1].place.stop if slots else 0)
+        if not priors:
+            return 0.0, gradient
+        for slot in slots:
+            slot.write(vector)
+        with torch.enable_grad():
+            density = torch.stack([prior.log_prob(closure(module)).sum() for prior, closure, module in priors]).sum()
+        _pull(density, torch.ones_like(density), slots, gradient)
+        return float(density.detach()), gradient
+
+    return at
+
+
+def _pull(output: Tensor, slope: Tensor, slots: Sequence[Slot], gradient: Vector) -> None:
+    """Add to a gradient what comes by way of an output, given the slope in it."""
+    if not output.requires_grad:
+        return
+    found = torch.autograd.grad(output, [slot.parameter for slot in slots], slope, allow_unused=True)
     for slot, grad in zip(slots, found, strict=True):
         if grad is not None:
             scaled = grad * slot.parameter.detach() if slot.logarithmic else grad
-            gradient[slot.place] = scaled.double().flatten().numpy()
-
-
-class _Prior(Protocol):
-    """Log density of a kernel's parameters at a vector that begins with them."""
-
-    @abstractmethod
-    def __call__(self, vector: Vector) -> float: ...
-
-    @abstractmethod
-    def gradient(self, vector: Vector) -> Vector:
-        """Its derivatives, as many as there are parameters."""
-
-
-@dataclass(frozen=True)
-class _Lean:
-    """A kernel that has a closed form, with priors that need none: they are cheap."""
-
-    kernel: ByParameters
-    prior: _Prior
-
-    @classmethod
-    def of(cls, x: Tensor, kernel: Kernel, slots: Sequence[Slot]) -> _Lean | None:
-        places = {slot.parameter: slot.place for slot in slots if slot.logarithmic}
-        form = by_parameters(kernel, x, places)
-        return None if form is None else cls(form, LogPrior.of(kernel, places) or _PriorByAutograd(kernel, slots))
-
-    def at(self, vector: Vector) -> _Model | None:
-        kernel = self.kernel(vector)
-        return None if kernel is None else _LeanModel(kernel, self.prior, vector)
-
-
-@dataclass(frozen=True)
-class _LeanModel:
-    kernel: AtParameters
-    prior: _Prior
-    vector: Vector
-
-    @property
-    def covariance(self) -> Tensor:
-        return torch.from_numpy(self.kernel.covariance)
-
-    @property
-    def log_prior(self) -> float:
-        return self.prior(self.vector)
-
-    def gradient(self, slope: Tensor, gradient: Vector) -> None:
-        self.kernel.add_gradient(slope.numpy(), gradient)
-        by_prior = self.prior.gradient(self.vector)
-        gradient[: len(by_prior)] -= by_prior
+            gradient[slot.place] += scaled.double().flatten().numpy()

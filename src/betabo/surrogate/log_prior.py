@@ -64,17 +64,8 @@ class LogPrior:
             constant -= float(np.sum(0.5 * m * m / variance + log_scale + 0.5 * math.log(2 * math.pi)))
         return cls(square, linear, constant)
 
-    @property
-    def size(self) -> int:
-        """Number of parameters."""
-        return len(self.square)
-
-    def __call__(self, vector: Vector) -> float:
-        """The log density at a vector that begins with the logarithms."""
-        u = vector[: self.size]
-        return float((self.square * u + self.linear) @ u) + self.constant
-
-    def gradient(self, vector: Vector) -> Vector:
-        """Its derivatives by the logarithms."""
-        gradient: Vector = 2 * self.square * vector[: self.size] + self.linear
-        return gradient
+    def __call__(self, vector: Vector) -> tuple[float, Vector]:
+        """The log density at a vector that begins with the logarithms, and its derivatives by them."""
+        u = vector[: len(self.square)]
+        by_square = self.square * u
+        return float((by_square + self.linear) @ u) + self.constant, 2 * by_square + self.linear
