@@ -1,41 +1,23 @@
 from __future__ import annotations
 
-from collections.abc import Generator, Sequence
+import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-from betabo.lab.bench import Campaign, OptimizerChoice, run_campaign
-from betabo.lab.bench.executor import Event, Failed, Finished, Started
-from betabo.lab.bench.run import Run, perform
-from betabo.lab.bench.storage import encode
-
-TINY = Campaign(
-    name="tiny",
-    optimizers={
-        "beta": OptimizerChoice("betabo", {"kernel": "beta", "noise": "none"}),
-        "matern": OptimizerChoice("betabo", {"kernel": "matern"}),
-        "random": OptimizerChoice("random"),
-    },
-    problems=("levy-2-vertex", "branin-2-centre-noise0.5"),
-    seeds=(0, 1),
-    budget=8,
-    starting_points=5,
-)
+from betabo.lab.bench import Campaign, run_campaign
+from betabo.lab.bench.display import Display
+from betabo.lab.bench.optimizers import OPTIMIZERS
+from campaign_case import TINY, Here
 
 
-class Here:
-    """Carries out runs in this process, one after another."""
+class Listener(Display):
+    def __init__(self) -> None:
+        self.events = []
 
-    workers = 1
-
-    def execute(self, runs: Sequence[Run]) -> Generator[Event]:
-        for run in runs:
-            yield Started(run)
-            try:
-                yield Finished(run, encode(perform(run)))
-            except ArithmeticError as error:
-                yield Failed(run, repr(error))
+    def show(self, event) -> None:
+        self.events.append(event)
 
 
 @pytest.fixture
@@ -55,3 +37,18 @@ def tiny_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     outcome = run_campaign(TINY, folder, executor=Here())
     assert len(outcome.done) == 12
     return folder
+
+
+@pytest.fixture
+def listener() -> Listener:
+    return Listener()
+
+
+@pytest.fixture
+def failing(monkeypatch) -> Iterator[tuple[str, ...]]:
+    """A module with optimizers that fail."""
+    monkeypatch.syspath_prepend(Path(__file__).parent)
+    yield ("failing_optimizers",)
+    sys.modules.pop("failing_optimizers", None)
+    for name in ("raising", "dying"):
+        OPTIMIZERS.pop(name, None)

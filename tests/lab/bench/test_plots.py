@@ -4,7 +4,6 @@ import numpy as np
 import pandas
 import pytest
 
-from betabo.lab.bench.figures import write_figures
 from betabo.lab.bench.plots import draw_convergence, draw_critical_difference, draw_ranks
 from betabo.lab.bench.results import read_results, values_at
 from betabo.lab.bench.statistics import compare, convergence, rank_curves
@@ -49,16 +48,6 @@ def test_critical_differences_show_every_rank(results) -> None:
     shown = {text.get_text().strip() for text in panel.texts}
     for name, rank in comparison.ranks.items():
         assert {f"{name} ({rank:.2f})", f"({rank:.2f}) {name}"} & shown
-
-
-def test_figures_become_files(tiny_folder, tmp_path) -> None:
-    paths = write_figures(tiny_folder, tmp_path / "figures", at=7, blocks="run")
-    assert [path.name for path in paths] == [
-        f"{name}.{ending}" for name in ("convergence", "ranks", "critical-difference") for ending in ("png", "pdf")
-    ]
-    for path in paths:
-        assert path.read_bytes()[:4] == (b"\x89PNG" if path.suffix == ".png" else b"%PDF")
-    assert sorted(path.name for path in (tmp_path / "figures").iterdir()) == sorted(path.name for path in paths)
 
 
 def test_optimizers_look_different_and_kernels_as_everywhere() -> None:

@@ -6,7 +6,6 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
@@ -14,31 +13,11 @@ import pytest
 from filelock import FileLock
 
 from betabo.lab.bench import Campaign, OptimizerChoice, run_campaign
-from betabo.lab.bench.display import Display
-from betabo.lab.bench.executor import WORKER_ENVIRONMENT, Failed, Finished, Progressed, Started
-from betabo.lab.bench.optimizers import OPTIMIZERS
+from betabo.lab.bench.executor import Finished, Progressed, Started
 from betabo.lab.bench.results import read_runs, run_files
 from betabo.lab.bench.storage import read_metadata
 
 CHANCE = Campaign("chance", {"random": OptimizerChoice("random")}, ("levy-2-face", "levy-2-vertex"), (0, 1), 8, 5)
-
-
-@pytest.fixture
-def failing(monkeypatch) -> Iterator[tuple[str, ...]]:
-    """A module with optimizers that fail."""
-    monkeypatch.syspath_prepend(Path(__file__).parent)
-    yield ("failing_optimizers",)
-    sys.modules.pop("failing_optimizers", None)
-    for name in ("raising", "dying"):
-        OPTIMIZERS.pop(name, None)
-
-
-class Listener(Display):
-    def __init__(self) -> None:
-        self.events = []
-
-    def show(self, event) -> None:
-        self.events.append(event)
 
 
 def test_each_run_is_one_file(tiny, tiny_folder) -> None:
@@ -51,13 +30,12 @@ def test_each_run_is_one_file(tiny, tiny_folder) -> None:
     assert json.loads((tiny_folder / "campaign.json").read_text())["name"] == "tiny"
 
 
-def test_what_is_done_is_kept(tmp_path, here) -> None:
+def test_what_is_done_is_kept(tmp_path, here, listener) -> None:
     first = run_campaign(CHANCE, tmp_path, executor=here)
     assert len(first.done) == 4
     before = {path: path.stat().st_mtime_ns for path in run_files(tmp_path)}
     gone = tmp_path / "random" / "levy-2-vertex" / "1.parquet"
     gone.unlink()
-    listener = Listener()
     second = run_campaign(replace(CHANCE, seeds=(0, 1, 2)), tmp_path, executor=here, display=listener)
     assert sorted(second.done) == ["random/levy-2-face/2", "random/levy-2-vertex/1", "random/levy-2-vertex/2"]
     assert len(second.kept) == 3
@@ -86,25 +64,6 @@ def test_failures_are_recorded_and_the_rest_goes_on(tmp_path, failing, here) -> 
     path = outcome.failed["raising/levy-2-face/0"]
     assert path == tmp_path / "raising/levy-2-face/0.error"
     assert "this optimizer always fails" in path.read_text()
-
-
-def test_workers_have_one_thread_and_outlive_failures(tmp_path, failing, monkeypatch) -> None:
-    monkeypatch.setenv("OMP_NUM_THREADS", "3")
-    monkeypatch.delenv("MKL_NUM_THREADS", raising=False)
-    before = {name: os.environ.get(name) for name in WORKER_ENVIRONMENT}
-    optimizers = {name: OptimizerChoice(name) for name in ("raising", "dying", "random")}
-    campaign = replace(CHANCE, imports=failing, seeds=(0,), problems=("levy-2-face",), optimizers=optimizers)
-    listener = Listener()
-    outcome = run_campaign(campaign, tmp_path, workers=1, display=listener)
-    assert {name: os.environ.get(name) for name in WORKER_ENVIRONMENT} == before
-    assert outcome.done == ["random/levy-2-face/0"]
-    assert [type(event) for event in listener.events] == [Started, Failed, Started, Failed, Started, Finished]
-    raised = outcome.failed["raising/levy-2-face/0"].read_text()
-    assert raised.startswith("Traceback")
-    assert "this optimizer always fails, OMP_NUM_THREADS=1, MKL_NUM_THREADS=1" in raised
-    assert "killed by SIGKILL" in outcome.failed["dying/levy-2-face/0"].read_text()
-    metadata = read_metadata(tmp_path / "random/levy-2-face/0.parquet")
-    assert metadata["threads"] == 1
 
 
 def test_a_run_that_failed_is_tried_again(tmp_path, here) -> None:
@@ -177,21 +136,3 @@ def _members(session: int) -> list[int]:
         if int(fields[3]) == session and fields[0] != "Z":
             found.append(int(stat.parent.name))
     return found
-
-
-@pytest.mark.slow
-@pytest.mark.filterwarnings("ignore")
-def test_ray_does_the_same_runs(tmp_path) -> None:
-    ray = pytest.importorskip("ray")
-    ray.init(num_cpus=2, include_dashboard=False, log_to_driver=False)
-    try:
-        run_campaign(CHANCE, tmp_path / "processes")
-        outcome = run_campaign(replace(CHANCE, executor="ray"), tmp_path / "ray")
-        assert len(outcome.done) == 4
-        for path in run_files(tmp_path / "ray"):
-            metadata = read_metadata(path)
-            other = read_metadata(tmp_path / "processes" / path.relative_to(tmp_path / "ray"))
-            assert metadata["configuration"] == other["configuration"]
-            assert metadata["threads"] == 1
-    finally:
-        ray.shutdown()

@@ -64,16 +64,6 @@ def test_values_are_those_of_the_formula(function, placement, dim) -> None:
         assert problem.evaluate_unit(u).item() == pytest.approx(function(x.numpy()), rel=1e-10, abs=1e-10)
 
 
-def test_hartmann_is_the_mean_over_blocks_of_six() -> None:
-    one, three = BoundedProblem("hartmann", 6), BoundedProblem("hartmann", 20)
-    x = torch.rand(20, dtype=torch.float64)
-    blocks = [one(x[i : i + 6]).item() for i in (0, 6, 12)]
-    assert three(x).item() == pytest.approx(np.mean(blocks))
-    moved = x.clone()
-    moved[18:] = 0.0
-    assert three(moved).item() == three(x).item()
-
-
 @pytest.mark.parametrize("name", NAMES)
 def test_placement_moves_the_first_optimum(name) -> None:
     dim = int(name.split("-")[1])

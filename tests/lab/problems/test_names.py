@@ -43,3 +43,9 @@ def test_bad_names_are_explained(name, message) -> None:
     with pytest.raises(ValueError, match=message) as caught:
         problem_by_name(name)
     assert name in str(caught.value)
+
+
+def test_noise_is_part_of_a_name() -> None:
+    problem = problem_by_name("hartmann-6-centre-noise0.3")
+    assert problem.noise_std == 0.3
+    assert problem.evaluate_true(problem.optimizers[0]).item() == pytest.approx(problem.optimal_value, abs=1e-5)
