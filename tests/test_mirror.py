@@ -23,6 +23,7 @@ CROSS_CUTTING = {
     "lab/reproduce/compression/test_collect.py": "an example script",
     "lab/reproduce/compression/test_packaged.py": "the data that come with the package",
     "lab/reproduce/test_run_elsewhere.py": "an example script",
+    "optimizer/test_damaged_searches.py": "saved searches with random damage",
     "optimizer/test_pairs.py": "every kernel with every acquisition function",
     "optimizer/test_state_machine.py": "random sequences of all that can be done to a search",
     "optuna/test_public_suite.py": "Optuna's own tests of samplers",

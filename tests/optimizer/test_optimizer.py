@@ -379,7 +379,9 @@ class TestSaving:
             (b"[1, 2]", "format 'list', expected 1"),
             (b'{"name": "something else"}', "format None, expected 1"),
             (b'{"format": 99}', "format 99, expected 1"),
-            (b'{"format": 1}', "KeyError: 'space'"),
+            (b'{"format": 1}', "search has no 'space'"),
+            (b"[" * 100_000, "recursion"),
+            (b'{"format": 1, "seed": 1' + b"0" * 5000 + b"}", "digits"),
         ],
     )
     def test_of_something_else_is_not_loaded(self, content: bytes, reason: str, tmp_path: Path) -> None:
@@ -393,9 +395,17 @@ class TestSaving:
         [
             ("space", 3, "space's description is 3"),
             ("config", {"colour": "red"}, r"unknown settings \['colour'\]"),
-            ("history", [{"unit": [0.5, 0.5]}], "'value'"),
-            ("history", 7, "not iterable"),
+            ("history", [{"unit": [0.5, 0.5]}], r"history\[0\] has no 'value'"),
+            ("history", [{"unit": [0.5, 0.5, 0.5], "value": 1.0}], r"history\[0\].unit has the length 3, expected 2"),
+            ("history", [{"unit": [0.5, 2.0], "value": 1.0}], r"unit\[1\] is 2.0, expected a number from 0 to 1"),
+            ("history", [{"unit": [0.5, 0.5], "value": math.nan}], "value is nan, expected a finite number"),
+            ("history", [{"unit": [0.5, 0.5], "value": 1.0, "origin": "x"}], "origin is 'x', expected one of 'start'"),
+            ("history", 7, "search.history is 7, expected a list"),
+            ("pending", [{"unit": [0.5, 0.5], "origin": "user"}], r"pending\[0\] has no 'diagnostics'"),
+            ("queue", [[0.5]], r"queue\[0\] has the length 1, expected 2"),
+            ("seed", -1, "search.seed is -1, expected a whole number of at least 0"),
             ("states", [{"parameters": {}}], "'noise'"),
+            ("states", [{"parameters": {"a": [math.inf]}, "noise": 0.1}], "expected a finite number"),
         ],
     )
     def test_that_was_damaged_is_not_loaded(self, key: str, value: Any, reason: str, tmp_path: Path) -> None:

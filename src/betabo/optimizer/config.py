@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, fields
 from typing import Any, TypeAlias
@@ -11,6 +12,8 @@ from gpytorch.kernels import Kernel
 
 from betabo.acquisition.catalogue import ACQUISITIONS, DEFAULT_BETA, AcquisitionContext, BetaSchedule
 from betabo.kernels.catalogue import KERNELS
+from betabo.schema import anything, table
+from betabo.space.checks import integer
 from betabo.suggestions import did_you_mean
 from betabo.surrogate.fit import Noise
 
@@ -53,10 +56,13 @@ class Config:
             raise ValueError(f"noise is {self.noise!r}, expected 'unknown', 'none' or a variance >= 0.")
         if not callable(self.beta) and not _is_size(self.beta):
             raise ValueError(f"beta is {self.beta!r}, expected a number >= 0 or a schedule.")
-        if self.starting_points is not None and self.starting_points < 1:
-            raise ValueError(f"starting_points is {self.starting_points}, expected at least 1.")
-        if self.max_failures < 1:
-            raise ValueError(f"max_failures is {self.max_failures}, expected at least 1.")
+        if self.starting_points is not None:
+            _check_count("starting_points", self.starting_points)
+        _check_count("max_failures", self.max_failures)
+        if self.local_steps not in (None, True, False):
+            raise ValueError(f"local_steps is {self.local_steps!r}, expected True, False or None.")
+        if self.power_transform not in (True, False):
+            raise ValueError(f"power_transform is {self.power_transform!r}, expected True or False.")
         if not _is_size(self.duplicate_tolerance):
             raise ValueError(f"duplicate_tolerance is {self.duplicate_tolerance!r}, expected a number >= 0.")
 
@@ -104,14 +110,20 @@ class Config:
     @classmethod
     def from_json(cls, data: dict[str, Any]) -> Config:
         """The configuration that `to_json` wrote."""
+        table(anything)(data, "config")
         unknown = set(data) - {f.name for f in fields(cls)}
         if unknown:
             raise ValueError(f"unknown settings {sorted(unknown)}; written by another version of betabo?")
         return cls(**{"local_steps": False, **data})  # a search of before there were any goes on without
 
 
+def _check_count(name: str, value: object) -> None:
+    if integer(name, value) < 1:
+        raise ValueError(f"{name} is {value}, expected at least 1.")
+
+
 def _is_size(value: object) -> bool:
-    return isinstance(value, (int, float)) and 0 <= value < float("inf")
+    return isinstance(value, (int, float)) and not isinstance(value, bool) and 0 <= value <= sys.float_info.max
 
 
 def _check_name(what: str, value: object, known: dict[str, Any]) -> None:

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass, field
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 import numpy as np
 import numpy.typing as npt
+
+from betabo.schema import Check, anything, listing, maybe, number, one_of, record, text
 
 Origin = Literal["start", "model", "local", "user"]
 
@@ -14,6 +16,29 @@ MODELLED: tuple[Origin, ...] = ("model", "local")
 """The origins of points that a model proposed."""
 
 Points = npt.NDArray[np.float64]
+
+_FIGURES = {
+    "fit": text,
+    **dict.fromkeys(("fit_seconds", "acquisition_seconds"), number(0)),
+    **dict.fromkeys(("boundary_weight", "noise"), number()),
+    **dict.fromkeys(("bandwidth", "lengthscale"), listing(number())),
+}
+_ABOUT = {"origin": one_of(get_args(Origin)), "diagnostics": record({}, _FIGURES, others=anything)}
+
+
+def unit_schema(dims: int) -> Check:
+    """What a stored point of the unit cube has to be."""
+    return listing(number(0, 1), dims)
+
+
+def evaluation_schema(dims: int) -> Check:
+    """What a stored `Evaluation` has to be."""
+    return record({"unit": unit_schema(dims), "value": maybe(number())}, {"error": text, **_ABOUT})
+
+
+def pending_schema(dims: int) -> Check:
+    """What a stored `Pending` has to be."""
+    return record({"unit": unit_schema(dims), **_ABOUT})
 
 
 @dataclass(frozen=True)

@@ -16,13 +16,24 @@ from betabo.files import write_text
 from betabo.optimizer.config import Config
 from betabo.optimizer.core import propose
 from betabo.optimizer.data import Data
-from betabo.optimizer.history import Evaluation, Pending, stack
+from betabo.optimizer.history import Evaluation, Pending, evaluation_schema, pending_schema, stack, unit_schema
 from betabo.optimizer.result import SearchResult
 from betabo.optimizer.turns import Step
+from betabo.schema import anything, listing, record, shortened, whole
 from betabo.space import Space, as_space
-from betabo.surrogate import FitState
+from betabo.surrogate import STATE_SCHEMA, FitState
 
 _FORMAT = 1  # of the files that `save` writes
+_OUTLINE = {
+    "format": whole(1),
+    "space": anything,  # `Space.from_json` and `Config.from_json` check theirs
+    "config": anything,
+    "seed": whole(0),
+    "history": listing(anything),  # these when the space is known
+    "pending": listing(anything),
+    "queue": listing(anything),
+    "states": listing(STATE_SCHEMA),
+}
 _SAME = 1e-9  # how far a told point may be from the one that was asked for, in the unit cube
 
 
@@ -142,15 +153,16 @@ class Optimizer:
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Optimizer:
-        """The search that `save` wrote; its next proposal is the one that the saved search would have made."""
+        """The search that `save` wrote; its next proposal is the one that the saved search would have made.
+
+        Raises:
+            ValueError: The file holds something else, or is damaged; the message says where.
+            OSError: The file cannot be read.
+        """
         try:
-            data = json.loads(Path(path).read_text(encoding="utf-8"))
-        except (json.JSONDecodeError, UnicodeDecodeError) as error:
-            raise ValueError(f"{path} is not a saved search: {error}.") from error
-        try:
-            return cls.from_json(data)
-        except (AttributeError, LookupError, TypeError, ValueError) as error:
-            raise ValueError(f"{path} is not a saved search: {type(error).__name__}: {error}") from error
+            return cls.from_json(json.loads(Path(path).read_text(encoding="utf-8")))
+        except (TypeError, ValueError, RecursionError) as error:
+            raise ValueError(f"{path} is not a saved search: {shortened(str(error))}") from error
 
     def to_json(self) -> dict[str, Any]:
         """The search as JSON."""
@@ -167,11 +179,21 @@ class Optimizer:
 
     @classmethod
     def from_json(cls, data: dict[str, Any]) -> Optimizer:
-        """The search that `to_json` wrote."""
+        """The search that `to_json` wrote.
+
+        Raises:
+            TypeError: A part is of another type than `to_json` wrote; the message says which.
+            ValueError: A part is missing, unknown or out of range.
+        """
         if not isinstance(data, dict) or data.get("format") != _FORMAT:
             found = data.get("format") if isinstance(data, dict) else type(data).__name__
-            raise ValueError(f"saved search has format {found!r}, expected {_FORMAT}.")
-        optimizer = cls(Space.from_json(data["space"]), seed=data["seed"], config=Config.from_json(data["config"]))
+            raise ValueError(f"it has format {found!r}, expected {_FORMAT}.")
+        record(_OUTLINE)(data, "search")
+        space = Space.from_json(data["space"])
+        optimizer = cls(space, seed=data["seed"], config=Config.from_json(data["config"]))
+        listing(evaluation_schema(space.dims))(data["history"], "history")
+        listing(pending_schema(space.dims))(data["pending"], "pending")
+        listing(unit_schema(space.dims))(data["queue"], "queue")
         optimizer.history = [Evaluation.from_json(entry) for entry in data["history"]]
         optimizer.pending = [Pending(tuple(p["unit"]), p["origin"], p["diagnostics"]) for p in data["pending"]]
         optimizer._queue = [tuple(unit) for unit in data["queue"]]
