@@ -10,9 +10,8 @@ from unittest import TestCase
 
 import pytest
 import torch
-from gpytorch.constraints import GreaterThan
-from gpytorch.kernels import RBFKernel, ScaleKernel
-from gpytorch.priors import GammaPrior, LogNormalPrior, UniformPrior
+from gpytorch.kernels import RBFKernel
+from gpytorch.priors import LogNormalPrior
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy import integrate, stats
@@ -259,13 +258,6 @@ def test_batched_bandwidths_and_weights_act_member_by_member() -> None:
         torch.testing.assert_close(whole[:, member], kernel[member](x, y[:, member]).to_dense())
 
 
-def test_selected_batch_member_keeps_its_active_dims() -> None:
-    kernel = BetaKernel(ard_num_dims=2, batch_shape=torch.Size([3]), active_dims=(0, 2)).double()
-    kernel.bandwidth = torch.rand(3, 1, 2, dtype=torch.float64) + 0.1
-    x = torch.rand(6, 4, dtype=torch.float64)
-    torch.testing.assert_close(kernel[1](x).to_dense(), kernel(x).to_dense()[1])
-
-
 @pytest.mark.parametrize("duplicate", [copy.deepcopy, lambda kernel: pickle.loads(pickle.dumps(kernel))])
 def test_copies_are_equal_and_independent(duplicate: object) -> None:
     kernel = BetaKernel(ard_num_dims=3, bandwidth_prior=LogNormalPrior(0.0, 1.0)).double()
@@ -316,128 +308,3 @@ def test_diagonal_of_two_different_sets() -> None:
     kernel = make([0.3, 0.8], 0.5, dims=2)
     x, y = torch.rand(2, 6, 2, dtype=torch.float64)
     torch.testing.assert_close(kernel(x, y, diag=True), kernel(x, y).to_dense().diagonal())
-
-
-def test_boundary_weight_forms() -> None:
-    assert BetaKernel().learns_boundary_weight
-    assert isinstance(BetaKernel().boundary_weight_prior, GammaPrior)
-    assert not BetaKernel(boundary_weight=1.0).learns_boundary_weight
-    assert [name for name, _ in BetaKernel(boundary_weight=1).named_parameters()] == ["raw_bandwidth"]
-    assert BetaKernel(boundary_weight=1.0).boundary_weight.item() == 1
-
-
-def test_prior_of_the_boundary_weight_pulls_towards_zero() -> None:
-    kernel = BetaKernel()
-    ((_, _, prior, closure, _),) = kernel.named_priors()
-    kernel.boundary_weight = 0.8
-    (-prior.log_prob(closure(kernel)).sum()).backward()
-    assert kernel.raw_boundary_weight.grad.item() > 0
-
-
-def test_draws_from_priors_move_the_parameters_and_respect_constraints() -> None:
-    kernel = BetaKernel(
-        ard_num_dims=2,
-        bandwidth_prior=LogNormalPrior(-20.0, 1.0),
-        bandwidth_constraint=GreaterThan(0.05),
-        boundary_weight_prior=UniformPrior(2.0, 3.0),
-    )
-    kernel.sample_from_prior("bandwidth_prior")
-    kernel.sample_from_prior("boundary_weight_prior")
-    assert kernel.bandwidth.tolist() == [pytest.approx([0.05, 0.05])]
-    assert kernel.boundary_weight.item() == pytest.approx(1, abs=1e-5)
-    free = BetaKernel(ard_num_dims=2, central_lengthscale_prior=LogNormalPrior(1.0, 0.1))
-    before = free.bandwidth.clone()
-    free.sample_from_prior("central_lengthscale_prior")
-    assert not torch.equal(free.bandwidth, before)
-    assert 1.5 < free.central_lengthscale[0, 0].item() < 5
-
-
-def test_bandwidth_takes_numbers_and_tensors() -> None:
-    kernel = BetaKernel(ard_num_dims=3)
-    kernel.bandwidth = 0.5
-    assert kernel.bandwidth[0].tolist() == pytest.approx([0.5] * 3)
-    kernel.bandwidth = torch.tensor([0.1, 0.2, 0.3])
-    assert kernel.bandwidth[0].tolist() == pytest.approx([0.1, 0.2, 0.3])
-
-
-def test_is_not_stationary() -> None:
-    assert BetaKernel().is_stationary is False
-    assert ScaleKernel(BetaKernel()).is_stationary is False
-
-
-def test_rounding_is_clamped_and_keeps_its_gradient() -> None:
-    kernel = make(0.5, 1.0)
-    x = points([1 + 1e-12], [-1e-12]).requires_grad_()
-    on_bounds = points([1.0], [0.0])
-    torch.testing.assert_close(kernel(x).to_dense(), kernel(on_bounds).to_dense(), rtol=0, atol=0)
-    kernel(x, points([0.3])).to_dense().sum().backward()
-    assert x.grad is not None
-    assert (x.grad != 0).all()
-
-
-@pytest.mark.parametrize(
-    ("x", "error", "message"),
-    [
-        (torch.tensor([[0.5, -0.05]], dtype=torch.float64), ValueError, r"values from -0\.05 to 0\.5.*\[0, 1\]"),
-        (torch.tensor([[0.5, 1.2]]), ValueError, r"to 1\.2.*bounds of the search space"),
-        (torch.tensor([[0.5, math.nan]]), ValueError, "contain NaN"),
-        (torch.tensor([[0.5, math.inf]]), ValueError, "to inf"),
-        (torch.tensor([[0, 1]]), TypeError, r"torch\.int64.*x\.double\(\)"),
-        (torch.tensor([[0.5, 1.0]], dtype=torch.float16), TypeError, r"torch\.float16"),
-    ],
-)
-def test_points_outside_the_cube_are_refused(x: Tensor, error: type[Exception], message: str) -> None:
-    with pytest.raises(error, match=message):
-        BetaKernel(ard_num_dims=2)(x).to_dense()
-
-
-def test_wrong_number_of_coordinates_is_refused() -> None:
-    with pytest.raises(ValueError, match="3 coordinates, expected 2"):
-        BetaKernel(ard_num_dims=2).forward(torch.rand(4, 3), torch.rand(4, 3))
-
-
-@pytest.mark.parametrize("value", [0.0, -1.0, math.nan, math.inf])
-def test_impossible_bandwidths_are_refused(value: float) -> None:
-    with pytest.raises(ValueError, match=f"bandwidth is {value:g}, expected finite numbers > 0"):
-        BetaKernel().bandwidth = value
-
-
-def test_bandwidths_outside_the_constraint_or_of_the_wrong_shape_are_refused() -> None:
-    kernel = BetaKernel(ard_num_dims=2, bandwidth_constraint=GreaterThan(0.1))
-    with pytest.raises(ValueError, match=r"bandwidth is 0\.01, outside the kernel's constraint"):
-        kernel.bandwidth = 0.01
-    with pytest.raises(ValueError, match=r"shape \(3,\)"):
-        kernel.bandwidth = torch.ones(3)
-
-
-@pytest.mark.parametrize("value", [-0.1, 1.5, math.nan])
-def test_boundary_weights_outside_the_unit_interval_are_refused(value: float) -> None:
-    with pytest.raises(ValueError, match=r"boundary_weight is .*, expected a number in \[0, 1\]"):
-        BetaKernel(boundary_weight=value)
-    with pytest.raises(ValueError, match=r"expected a number in \[0, 1\]"):
-        BetaKernel().boundary_weight = value
-
-
-def test_other_bad_arguments_are_refused() -> None:
-    with pytest.raises(ValueError, match=r"method is 'fast', expected one of 'auto', 'matmul', 'lgamma'"):
-        BetaKernel(method="fast")  # type: ignore[arg-type]
-    with pytest.raises(ValueError, match="tolerance is 0"):
-        BetaKernel(tolerance=0)
-    with pytest.raises(ValueError, match="boundary_weight is 'auto'"):
-        BetaKernel(boundary_weight="auto")  # type: ignore[arg-type]
-    with pytest.raises(ValueError, match="boundary_weight is fixed"):
-        BetaKernel(boundary_weight=0.5, boundary_weight_prior=UniformPrior(0, 1))
-    with pytest.raises(TypeError, match=r"bandwidth_prior is a float, expected a gpytorch\.priors\.Prior"):
-        BetaKernel(bandwidth_prior=1.0)  # type: ignore[arg-type]
-    kernel = BetaKernel(method="matmul", tolerance=1e-13).double()
-    kernel.bandwidth = 1e-3
-    with pytest.raises(ValueError, match="method='matmul' cannot reach the tolerance"):
-        kernel(torch.rand(5, 1, dtype=torch.float64)).to_dense()
-
-
-def test_an_overflow_is_named_not_returned() -> None:
-    kernel = BetaKernel(ard_num_dims=100, boundary_weight=1.0)
-    kernel.bandwidth = 0.05
-    with pytest.raises(OverflowError, match=r"too large for torch\.float32; use torch\.float64"):
-        kernel(torch.zeros(1, 100)).to_dense()
-    assert kernel.double()(torch.zeros(1, 100, dtype=torch.float64)).to_dense().isfinite().all()
