@@ -31,6 +31,7 @@ from gpytorch.kernels import Kernel, MaternKernel
 from torch import Tensor
 
 import betabo
+from betabo.files import write_text
 from betabo.kernels import BetaKernel, BetaMaternKernel
 
 CONTENDERS = ("naive", "matern", "beta", "beta-correlation", "beta-matern")
@@ -387,9 +388,7 @@ def describe_machine() -> dict[str, Any]:
 
 def save(results: dict[str, Any], path: Path) -> None:
     """Write the results so far, all or nothing."""
-    temporary = path.with_suffix(".tmp")
-    temporary.write_text(json.dumps(results, indent=1) + "\n")
-    os.replace(temporary, path)
+    write_text(path, json.dumps(results, indent=1) + "\n")
 
 
 def log(message: str, end: str = "\n") -> None:

@@ -30,6 +30,7 @@ from botorch.test_functions import Levy
 from botorch_default import next_point
 
 from betabo import Optimizer
+from betabo.files import write_text
 
 Points = npt.NDArray[np.float64]
 Step = Callable[[Points, Points], Points]
@@ -128,7 +129,6 @@ def main() -> None:
             means = [fmean(seconds[name][some]) for name in names]
             cells = [f"{mean:.3f} s" for mean in means] + [f"{means[0] / means[i]:.2f}" for i in (-2, -1)]
             print(f"| {dims} | {n} | {kind} | {' | '.join(cells)} |", flush=True)
-        arguments.out.parent.mkdir(parents=True, exist_ok=True)
         record = {
             "results": results,
             "threads": torch.get_num_threads(),
@@ -136,9 +136,7 @@ def main() -> None:
             "python": platform.python_version(),
             "load": os.getloadavg(),
         }
-        partial = arguments.out.with_suffix(".partial")
-        partial.write_text(json.dumps(record, indent=1))
-        partial.replace(arguments.out)
+        write_text(arguments.out, json.dumps(record, indent=1), parents=True)
 
 
 if __name__ == "__main__":

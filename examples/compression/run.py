@@ -24,6 +24,8 @@ from functools import cache, partial
 from itertools import product
 from pathlib import Path
 
+from betabo.files import write_text
+
 KERNELS = ("rbf", "matern", "beta-paper", "beta-matern")
 ACQUISITIONS = ("pi", "ei", "corrected_pi", "corrected_ei")
 EXPERIMENTS = (
@@ -266,10 +268,7 @@ class Bench:
 
 
 def _write(path: Path, content: dict) -> None:
-    path.parent.mkdir(parents=True, exist_ok=True)
-    temporary = path.with_suffix(".tmp")
-    temporary.write_text(json.dumps(content, indent=1))
-    temporary.replace(path)
+    write_text(path, json.dumps(content, indent=1), parents=True)
 
 
 def _machine(device) -> str:

@@ -81,14 +81,37 @@ def whole_folder(path: str | os.PathLike[str], *, parents: bool = False, replace
 
 
 @contextmanager
-def _beside(path: str | os.PathLike[str], parents: bool) -> Iterator[tuple[Path, Path]]:
-    """Where to write to in the end, and a path of the same name in a hidden folder beside it."""
+def added_files(folder: str | os.PathLike[str], *, last: str) -> Iterator[Path]:
+    """An empty folder to write to, whose files are moved to `folder` at the end of the block, beside what is there.
+
+    Nothing is moved if the block fails. Each file appears whole; whoever finds `last` knows that all are there.
+
+    Args:
+        folder: The folder, which is created if it is not there, with those that it lies in.
+        last: Name of the file that is moved after all others. One that is there goes when the block begins.
+
+    Raises:
+        OSError: The folder cannot be written; the error names it or the file in it.
+    """
+    with _beside(folder, parents=True, within=True) as (target, temporary):
+        (target / last).unlink(missing_ok=True)
+        temporary.mkdir()
+        yield temporary
+        _set_ordinary_modes(temporary)
+        for name in sorted(os.listdir(temporary), key=lambda name: (name == last, name)):
+            os.replace(temporary / name, target / name)
+
+
+@contextmanager
+def _beside(path: str | os.PathLike[str], parents: bool, *, within: bool = False) -> Iterator[tuple[Path, Path]]:
+    """Where to write to in the end, and a path of the same name in a hidden folder beside it, or within it."""
     target = Path(os.path.realpath(path))  # what a link points to is replaced, not the link
-    hidden = target.parent / f".writing-{secrets.token_hex(4)}"
+    folder = target if within else target.parent
+    hidden = folder / f".writing-{secrets.token_hex(4)}"
     temporary = hidden / target.name
     try:
         if parents:
-            target.parent.mkdir(parents=True, exist_ok=True)
+            folder.mkdir(parents=True, exist_ok=True)
         hidden.mkdir()
         yield target, temporary
     except OSError as error:

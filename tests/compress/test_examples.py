@@ -240,15 +240,6 @@ def test_texts_are_lines_or_columns_of_text(deberta: ModuleType, tmp_path: Path)
     assert list(deberta.texts(tmp_path / "file.txt")) == ["one", "two"]
 
 
-def test_nothing_is_overwritten_or_left_half_written(deberta: ModuleType, tmp_path: Path) -> None:
-    (tmp_path / "there").mkdir()
-    with pytest.raises(FileExistsError, match="name another folder"), deberta.whole_folder(tmp_path / "there"):
-        pytest.fail("the folder was given out")
-    with pytest.raises(KeyError), deberta.whole_folder(tmp_path / "new"):
-        raise KeyError
-    assert not (tmp_path / "new").exists()
-
-
 def test_half_precision_folder_gives_the_same_embeddings(minilm: ModuleType, bert_folder: Path, tmp_path: Path) -> None:
     from safetensors.torch import load_file
 

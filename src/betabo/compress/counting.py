@@ -17,6 +17,9 @@ from torch.utils.flop_counter import FlopCounterMode
 
 from betabo.compress.plan import CompressionPlan
 
+LATENCY_REPEATS = 30
+"""Passes that a latency is the median of; three lie beyond either decile, so that one slow pass moves none of them."""
+
 
 @dataclass(frozen=True)
 class Latency:
@@ -112,7 +115,7 @@ def measure_latency(
     model: nn.Module,
     example: Mapping[str, Tensor],
     *,
-    repeats: int = 50,
+    repeats: int = LATENCY_REPEATS,
     warmup: int = 10,
     device: str | torch.device | None = None,
 ) -> Latency:

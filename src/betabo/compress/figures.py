@@ -11,10 +11,8 @@ from typing import Any
 import torch
 from torch import nn
 
-from betabo.compress.counting import count_flops, count_parameters, measure_latency
+from betabo.compress.counting import LATENCY_REPEATS, count_flops, count_parameters, measure_latency
 from betabo.compress.problem import CompressionProblem
-
-_REPEATS = 30
 
 
 @dataclass(frozen=True)
@@ -57,7 +55,7 @@ def figures_of(problem: CompressionProblem, model: nn.Module, *, like: nn.Module
         size=count_parameters(counted, names) / problem.plan.parameters,
         megabytes=_bytes(model) / 1e6,
         flops=count_flops(counted, example),
-        latency=measure_latency(model, example, repeats=_REPEATS).median,
+        latency=measure_latency(model, example, repeats=LATENCY_REPEATS).median,
         validation=problem.judge(model, problem.data.validation, short=True),
         test=None if problem.data.test is None else problem.judge(model, short=True),
     )

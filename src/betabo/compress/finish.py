@@ -2,21 +2,19 @@
 
 from __future__ import annotations
 
-import os
-import tempfile
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from betabo.compress.counting import SizeComparison, compare
+from betabo.compress.counting import LATENCY_REPEATS, SizeComparison, compare
 from betabo.compress.objective import CompressionObjective
 from betabo.compress.preparation import write_json
 from betabo.compress.problem import CompressionResult
 from betabo.compress.store import STRUCTURE_FILE, CompressedModel, Processor, save_compressed
+from betabo.files import added_files
 
 SUMMARY_FILE = "summary.json"
-_LATENCY_REPEATS = 30
 
 
 @dataclass(frozen=True)
@@ -69,7 +67,7 @@ def finish(
     if problem.data.test is not None:
         test = (problem.judge(problem.model), problem.judge(model))
     comparison = compare(
-        problem.model, model, problem.plan, problem.task.example(problem.data), repeats=_LATENCY_REPEATS
+        problem.model, model, problem.plan, problem.task.example(problem.data), repeats=LATENCY_REPEATS
     )
     finished = CompressionSummary(problem.original, evaluation, comparison, test, str(problem.device))
     write_model(model, out, {**about, **finished.to_json()}, getattr(problem.task, "tokenizer", None))
@@ -78,12 +76,6 @@ def finish(
 
 def write_model(model: CompressedModel, out: Path, summary: Mapping[str, Any], tokenizer: Processor | None) -> None:
     """Put a model's files and `summary.json` into a folder, beside what is there; `compression.json` comes last."""
-    (out / STRUCTURE_FILE).unlink(missing_ok=True)
-    out.mkdir(parents=True, exist_ok=True)
-    with tempfile.TemporaryDirectory(dir=out, prefix=".writing-") as hidden:
-        temporary = Path(hidden) / "model"
+    with added_files(out, last=STRUCTURE_FILE) as temporary:
         save_compressed(model, temporary, tokenizer=tokenizer)
-        names = sorted(os.listdir(temporary), key=lambda name: name == STRUCTURE_FILE)
-        write_json(out / SUMMARY_FILE, summary)
-        for name in names:
-            os.replace(temporary / name, out / name)
+        write_json(temporary / SUMMARY_FILE, summary)
