@@ -128,8 +128,8 @@ def test_another_objective_is_a_warning(betabo: Betabo) -> None:
 MISTAKES = {
     "nothing": (SPACE, "nothing to minimize; give FILE.py:FUNCTION"),
     "both": (["train.py:paraboloid", "--command", "echo {x}", *SPACE], "both the objective"),
-    "no trials": (["train.py:paraboloid", *SPACE, "--trials", "0"], "--trials is 0, expected at least 1"),
-    "no workers": (["train.py:paraboloid", *SPACE, "--workers", "0"], "--workers is 0, expected at least 1"),
+    "no trials": (["train.py:paraboloid", *SPACE, "--trials", "0"], "'--trials': 0 is given, expected at least 1"),
+    "no workers": (["train.py:paraboloid", *SPACE, "--workers", "0"], "'--workers': 0 is given, expected at least 1"),
     "no parameters": (["train.py:paraboloid"], "no parameters; give each with --param"),
     "two spaces": (["train.py:paraboloid", *SPACE, "--space", "a.toml"], "both --param and --space"),
     "no such file of parameters": (["train.py:paraboloid", "--space", "a.toml"], "a.toml"),

@@ -7,9 +7,10 @@ from pathlib import Path
 
 import optuna
 import pytest
+import typer
 from rich.console import Console
 
-from betabo.cli.run import ProgressStyle, StudyRun
+from betabo.cli.run import ProgressStyle, RunOutcome, StudyRun
 from betabo.studies import CommandObjective, Event, Plan, open_study, parse_parameters
 
 
@@ -110,6 +111,25 @@ def test_an_error_of_a_worker_is_the_outcome(run: Run) -> None:
     one, _ = run(evaluate, fail)
     outcome = one.to_the_end()
     assert (outcome.complete, outcome.error) == (False, "the disk is full")
+
+
+@pytest.mark.parametrize(
+    ("outcome", "code", "said"),
+    [
+        (RunOutcome(complete=False, interrupted=False, error="the disk is full"), 2, "error: the disk is full"),
+        (RunOutcome(complete=False, interrupted=True, error=""), 130, ""),
+        (RunOutcome(complete=False, interrupted=False, error=""), 1, "error: the workers ended before the study had"),
+    ],
+    ids=["error", "interrupted", "incomplete"],
+)
+def test_a_run_without_all_trials_ends_the_command(
+    outcome: RunOutcome, code: int, said: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with pytest.raises(typer.Exit) as ended:
+        outcome.exit_unless_complete()
+    assert ended.value.exit_code == code
+    assert capsys.readouterr().err.startswith(said)
+    RunOutcome(complete=True, interrupted=False, error="").exit_unless_complete()
 
 
 def test_the_first_interrupt_stops_and_the_second_kills(run: Run, capsys: pytest.CaptureFixture[str]) -> None:

@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeAlias
 import typer
 
 from betabo.cli.compress_by_size import Goal, compress_by_size, pick_from_front
-from betabo.cli.errors import FAILURE, INTERRUPTED, fail, user_errors, warn
-from betabo.cli.minimize import storage_option
+from betabo.cli.errors import FAILURE, fail, user_errors, warn
 from betabo.cli.options import (
     DEFAULT_LOGS,
     DEFAULT_STORAGE,
@@ -22,6 +21,8 @@ from betabo.cli.options import (
     Plain,
     Quiet,
     Storage,
+    Workers,
+    storage_option,
 )
 from betabo.compress.settings import ACQUISITION, CompressionSettings, Device, Group, Start
 
@@ -204,9 +205,7 @@ def compress(
         ),
     ] = None,
     storage: Storage = DEFAULT_STORAGE,
-    workers: Annotated[
-        int, typer.Option(metavar="N", min=1, help="Trials at the same time.", rich_help_panel=STUDY_PANEL)
-    ] = 1,
+    workers: Workers = 1,
     logs: Logs = DEFAULT_LOGS,
     kernel: KernelName = None,
     acquisition: Annotated[
@@ -331,12 +330,7 @@ def compress(
     run = StudyRun(session.plan, session.study, workers, ProgressStyle.choose(quiet=quiet, plain=plain))
     outcome = run.to_the_end()
     run.summarize(storage_option=storage_option(context, storage), points=False)
-    if outcome.error:
-        fail(outcome.error)
-    if outcome.interrupted:
-        raise typer.Exit(INTERRUPTED)
-    if not outcome.complete:
-        fail("the workers ended before the study had its trials; the logs may say why.", code=FAILURE)
+    outcome.exit_unless_complete()
     if not session.trials():
         fail("no trial has a value, so that there is no model to store; the logs may say why.", code=FAILURE)
     if settings.pareto:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -10,7 +9,7 @@ import typer
 
 from betabo.cli import names
 from betabo.cli.consent import consent
-from betabo.cli.errors import FAILURE, INTERRUPTED, fail, user_errors, warn
+from betabo.cli.errors import user_errors, warn
 from betabo.cli.options import (
     DEFAULT_LOGS,
     DEFAULT_STORAGE,
@@ -21,7 +20,10 @@ from betabo.cli.options import (
     Plain,
     Quiet,
     Storage,
+    Workers,
     Yes,
+    at_least_one,
+    storage_option,
 )
 
 if TYPE_CHECKING:
@@ -93,7 +95,12 @@ def minimize(
     ] = None,
     trials: Annotated[
         int,
-        typer.Option(metavar="N", help="How many trials the study should reach in total.", rich_help_panel=STUDY_PANEL),
+        typer.Option(
+            metavar="N",
+            callback=at_least_one,
+            help="How many trials the study should reach in total.",
+            rich_help_panel=STUDY_PANEL,
+        ),
     ] = 50,
     study: Annotated[
         str | None,
@@ -105,10 +112,7 @@ def minimize(
         ),
     ] = None,
     storage: Storage = DEFAULT_STORAGE,
-    workers: Annotated[
-        int,
-        typer.Option(metavar="N", help="Trials at the same time, each in its process.", rich_help_panel=STUDY_PANEL),
-    ] = 1,
+    workers: Workers = 1,
     logs: Logs = DEFAULT_LOGS,
     kernel: KernelName = None,
     acquisition: Annotated[
@@ -166,23 +170,17 @@ def minimize(
             storage=storage,
             space=_space(param, space),
             objective=_objective(function, command, result, timeout),
-            trials=_at_least_one("--trials", trials),
+            trials=trials,
             directions=_directions(maximize, direction),
             config=_config(kernel, acquisition, noise, starting_points, direction),
             seed=seed,
             logs=logs,
         )
-        _at_least_one("--workers", workers)
         opened = open_study(plan, on_warning=warn, confirm=consent(yes))
     run = StudyRun(plan, opened, workers, ProgressStyle.choose(quiet=quiet, plain=plain))
     outcome = run.to_the_end()
     run.summarize(storage_option=storage_option(context, storage))
-    if outcome.error:
-        fail(outcome.error)
-    if outcome.interrupted:
-        raise typer.Exit(INTERRUPTED)
-    if not outcome.complete:
-        fail("the workers ended before the study had its trials; the logs may say why.", code=FAILURE)
+    outcome.exit_unless_complete()
 
 
 def _study_name(function: str | None, command: str | None) -> str:
@@ -256,19 +254,3 @@ def _noise(text: str) -> str | float:
         return float(text)
     except ValueError:
         return text
-
-
-def _at_least_one(option: str, value: int) -> int:
-    from betabo.studies import StudyError
-
-    if value < 1:
-        raise StudyError(f"{option} is {value}, expected at least 1.")
-    return value
-
-
-def storage_option(context: typer.Context, storage: str) -> str:
-    """What other commands need to find the same storage: nothing if it is the default or in the environment."""
-    source = context.get_parameter_source("storage")
-    if source is None or source.name != "COMMANDLINE":
-        return ""
-    return f" --storage {shlex.quote(storage)}" if "@" not in storage else " --storage ..."

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from pathlib import Path
 from typing import Annotated, TypeAlias
 
@@ -12,6 +13,14 @@ STORAGE_VARIABLE = "BETABO_STORAGE"
 STUDY_PANEL = "Study"
 SEARCH_PANEL = "Search"
 SHOWN_PANEL = "What is shown"
+
+
+def at_least_one(value: int) -> int:
+    """Check an option that counts something."""
+    if value < 1:
+        raise typer.BadParameter(f"{value} is given, expected at least 1.")
+    return value
+
 
 Storage: TypeAlias = Annotated[
     str,
@@ -36,6 +45,17 @@ Logs: TypeAlias = Annotated[
 """Where the trials' output goes."""
 
 DEFAULT_LOGS = Path("betabo-logs")
+
+Workers: TypeAlias = Annotated[
+    int,
+    typer.Option(
+        metavar="N",
+        callback=at_least_one,
+        help="Trials at the same time, each in its process.",
+        rich_help_panel=STUDY_PANEL,
+    ),
+]
+"""How many processes run trials."""
 
 KernelName: TypeAlias = Annotated[
     str | None,
@@ -68,3 +88,11 @@ Plain: TypeAlias = Annotated[
     ),
 ]
 """Whether a search prints lines rather than a live table."""
+
+
+def storage_option(context: typer.Context, storage: str) -> str:
+    """What other commands need to find the same storage: nothing if it is the default or in the environment."""
+    source = context.get_parameter_source("storage")
+    if source is None or source.name != "COMMANDLINE":
+        return ""
+    return f" --storage {shlex.quote(storage)}" if "@" not in storage else " --storage ..."

@@ -12,10 +12,11 @@ from enum import Enum
 from types import FrameType
 
 import optuna
+import typer
 from rich.console import Console, RenderableType
 from rich.live import Live
 
-from betabo.cli.errors import warn
+from betabo.cli.errors import FAILURE, INTERRUPTED, fail, warn
 from betabo.cli.live import Snapshot, column_widths, render
 from betabo.cli.summary import print_best, print_bound_hint, print_next
 from betabo.cli.tables import assignments, clock, console, duration, values_text
@@ -63,6 +64,15 @@ class RunOutcome:
     complete: bool
     interrupted: bool
     error: str
+
+    def exit_unless_complete(self) -> None:
+        """End the command with what went wrong and its code, unless the study has its trials."""
+        if self.error:
+            fail(self.error)
+        if self.interrupted:
+            raise typer.Exit(INTERRUPTED)
+        if not self.complete:
+            fail("the workers ended before the study had its trials; the logs may say why.", code=FAILURE)
 
 
 class StudyRun:
