@@ -169,7 +169,6 @@ BROKEN = {
     "too many values": (["train.py:two", *SPACE], "gave 2 values, expected 1"),
     "prints no number": (["--command", "echo done {x} {layers} {act}", *SPACE], "expected a number"),
     "no such program": (["--command", "no-such-program {x} {layers} {act}", *SPACE], "no-such-program"),
-    "always fails": (["train.py:broken", *SPACE], "RuntimeError: never works"),
 }
 
 
@@ -226,3 +225,33 @@ def test_unreachable_server_never_shows_the_password(betabo: Betabo) -> None:
     message = one_line(betabo("minimize", "train.py:paraboloid", *SPACE, "--storage", storage))
     assert "127.0.0.1:9" in message
     assert "sesame" not in message
+
+
+def test_a_mistake_leaves_no_study_behind(betabo: Betabo) -> None:
+    assert "takes x, layers, act, the space has y" in one_line(
+        betabo("minimize", "train.py:paraboloid", "--param", "y=0..1", "--trials", "3")
+    )
+    assert not Path("betabo.db").exists()
+    result = betabo("minimize", "train.py:text", *SPACE, "--trials", "3", *SOBOL)
+    assert "train.py:text returned the str 'hello'" in one_line(result)
+    assert result.stdout == "study train-text: train.py:text\n"
+    assert "no studies yet" in betabo("studies").stdout
+
+
+def test_all_trials_failed_is_a_failure_and_the_corrected_command_starts_anew(betabo: Betabo) -> None:
+    space = ["--param", "x=0..1", "--param", "layers=1..8:int", "--param", "act=relu"]
+    failed = betabo("minimize", "train.py:broken", *space, "--trials", "2", *SOBOL, "--study", "s")
+    assert failed.exit_code == 1
+    assert failed.stderr.startswith("error: all 2 trials failed, the last one because RuntimeError: never works;")
+    again = betabo("minimize", "train.py:broken", *space, "--trials", "2", *SOBOL, "--study", "s")
+    assert again.exit_code == 0  # there was nothing to do
+    corrected = betabo("minimize", "train.py:paraboloid", *SPACE, "--trials", "2", *SOBOL, "--study", "s")
+    assert corrected.exit_code == 0, corrected.output
+    assert "study 's' has another space and not one value; it starts anew." in corrected.stderr
+    assert "2 of 2 trials" in corrected.stdout
+
+
+def test_a_run_of_failures_is_a_failure(betabo: Betabo) -> None:
+    result = betabo("minimize", "train.py:broken", *SPACE, "--trials", "12", *SOBOL)
+    assert result.exit_code == 1
+    assert "error: the last 10 trials failed" in result.stderr

@@ -42,6 +42,7 @@ def leaves(x, n): raise SystemExit(3)
 def prunes(x, n):
     import optuna
     raise optuna.TrialPruned("hopeless")
+def no_dict(z): return z - 1
 def changes(parameters):
     parameters.clear()
     return 1.0
@@ -102,6 +103,7 @@ def test_functions_are_called_as_their_signature_says(name: str, value: Any) -> 
         ("too_few", r"too_few\(x\) cannot be called with the parameters x, n"),
         ("too_many", "missing a required argument: 'z'"),
         ("absent", "job.py has no function absent; it has by_name"),
+        ("no_dict", r"no_dict takes one argument, was given a dict of the parameters x, n, .*Name the parameters"),
         ("constant", "is a int, expected a function"),
         ("text", "returned the str '0.5'; expected a number"),
         ("nothing", "returned None; expected a number"),
@@ -116,7 +118,8 @@ def test_a_broken_function_is_explained_in_one_line(name: str, message: str) -> 
 
 
 def test_an_import_that_fails_names_the_line(tmp_path: Path) -> None:
-    (tmp_path / "broken.py").write_text("x = 1\nimport nowhere_to_be_found\n", encoding="utf-8")
+    text = "x = 1\nimport nowhere_to_be_found\ndef objective(x, n): return 1\n"
+    (tmp_path / "broken.py").write_text(text, encoding="utf-8")
     with pytest.raises(ObjectiveError, match=r"No module named 'nowhere_to_be_found' \(line 2 of broken.py\)"):
         call("broken.py:objective")
 

@@ -80,10 +80,12 @@ def test_a_study_is_resumed_by_name(make_plan: MakePlan) -> None:
     ids=["bound", "scale", "fewer", "more"],
 )
 def test_a_changed_space_is_refused(make_plan: MakePlan, texts: list[str], message: str) -> None:
-    run_worker(make_plan(trials=1))
+    Path("sum.py").write_text("def f(**parameters): return 1.0")
+    objective = FunctionObjective("sum.py:f")
+    run_worker(make_plan(trials=1, objective=objective))
     before = Path("betabo.db").read_bytes()
     with pytest.raises(StudyError, match=message):
-        open_study(make_plan(space=parse_parameters(texts)))
+        open_study(make_plan(space=parse_parameters(texts), objective=objective))
     assert Path("betabo.db").read_bytes() == before
 
 
@@ -93,7 +95,7 @@ def test_the_order_of_parameters_may_change(make_plan: MakePlan) -> None:
 
 
 def test_the_space_of_a_study_without_trials_may_change(make_plan: MakePlan) -> None:
-    open_study(make_plan(objective=FunctionObjective("train.py:f")))
+    open_study(make_plan(trials=9))
     plan = make_plan(space=parse_parameters(["x=0..1", "y=2..3"]))
     open_study(plan)
     assert study_space(load_study("test", plan.storage)) == plan.space

@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from betabo import __version__
-from betabo.cli import bench, catalogues, compress, dashboard, minimize, report, reproduce, studies
+from betabo.cli import bench, catalogues, compress, dashboard, manage, minimize, report, reproduce, studies
 from betabo.cli.errors import DEBUG_VARIABLE, OneLineErrors
 
 app = typer.Typer(
@@ -47,6 +47,7 @@ def start(
 
 _RUN = "Run"
 _LOOK = "Look at studies"
+_CHANGE = "Change studies"
 _KNOW = "Know"
 
 app.command(rich_help_panel=_RUN)(minimize.minimize)
@@ -57,6 +58,8 @@ app.command(rich_help_panel=_LOOK)(studies.best)
 app.command(rich_help_panel=_LOOK, name="export")(studies.export_study)
 app.command(rich_help_panel=_LOOK)(report.report)
 app.command(rich_help_panel=_LOOK)(dashboard.dashboard)
+app.command(rich_help_panel=_CHANGE)(manage.rename)
+app.command(rich_help_panel=_CHANGE)(manage.delete)
 app.command(rich_help_panel=_KNOW)(catalogues.kernels)
 app.command(rich_help_panel=_KNOW)(catalogues.acquisitions)
 app.add_typer(bench.app, name="bench", rich_help_panel=_RUN)

@@ -1,4 +1,4 @@
-"""A question that is asked once, before something of somebody else's goes on."""
+"""A question that is asked once, before something is done that the user may not want."""
 
 from __future__ import annotations
 
@@ -10,18 +10,20 @@ import typer
 from betabo.cli.errors import fail
 
 
-def consent(yes: bool) -> Callable[[str], bool]:
+def consent(
+    yes: bool, question: str = "Go on with it?", advice: str = "Add --yes to go on with it."
+) -> Callable[[str], bool]:
     """What asks the user after a line about what it is; `yes` is the answer beforehand.
 
-    Without a terminal to ask on, the command ends and says what to add.
+    Without a terminal to ask on, the command ends with the `advice`, which says what to add.
     """
 
     def ask(about: str) -> bool:
         if yes:
             return True
         if not (sys.stdin.isatty() and sys.stderr.isatty()):
-            fail(f"{about} Add --yes to go on with it.")
+            fail(f"{about} {advice}")
         typer.echo(about, err=True)
-        return typer.confirm("Go on with it?", err=True)
+        return typer.confirm(question, err=True)
 
     return ask

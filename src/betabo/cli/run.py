@@ -5,7 +5,7 @@ from __future__ import annotations
 import signal
 import time
 from collections.abc import Iterator, Sequence
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from dataclasses import dataclass
 from datetime import datetime
 from enum import Enum
@@ -16,7 +16,7 @@ import typer
 from rich.console import Console, RenderableType
 from rich.live import Live
 
-from betabo.cli.errors import FAILURE, INTERRUPTED, fail, warn
+from betabo.cli.errors import FAILURE, INTERRUPTED, USER_ERROR, fail, warn
 from betabo.cli.live import Snapshot, column_widths, render
 from betabo.cli.summary import print_best, print_bound_hint, print_next
 from betabo.cli.tables import assignments, clock, console, duration, values_text
@@ -24,6 +24,8 @@ from betabo.cli.trials import TrialReader
 from betabo.optuna.best import best_trials
 from betabo.optuna.trials import TrialRecord
 from betabo.studies import Event, Plan, Runner, StudyError
+from betabo.studies.database_errors import storage_errors
+from betabo.studies.manage import forget_if_empty
 
 _PAUSE = 0.1  # seconds between two looks at the workers
 _MOST_SHOWN = 8  # parameters of a trial on its line
@@ -58,17 +60,19 @@ class RunOutcome:
     Attributes:
         complete: Whether the study has its trials.
         interrupted: Whether it was stopped from outside.
-        error: Why it could not go on, empty if it could.
+        error: Why it could not go on, or why its end is no good one; else empty.
+        all_failed: Whether there are trials, and all of them failed.
     """
 
     complete: bool
     interrupted: bool
     error: str
+    all_failed: bool = False
 
     def exit_unless_complete(self) -> None:
-        """End the command with what went wrong and its code, unless the study has its trials."""
+        """End the command with its error, or the code of an interrupt, if there is one."""
         if self.error:
-            fail(self.error)
+            fail(self.error, code=FAILURE if self.all_failed else USER_ERROR)
         if self.interrupted:
             raise typer.Exit(INTERRUPTED)
         if not self.complete:
@@ -109,14 +113,29 @@ class StudyRun:
                 if runner.alive:
                     runner.kill()
         self._trials = self._reader.read()
-        return RunOutcome(
-            complete=self._finished() >= self._plan.trials, interrupted=self._interrupts > 0, error=runner.error
-        )
+        if runner.error and not self._trials:
+            with suppress(StudyError), storage_errors(self._plan.storage):
+                forget_if_empty(self._study)
+        failed = [trial for trial in self._trials if trial.state == "failed"]
+        all_failed = bool(failed) and len(failed) == self._finished()
+        complete = self._finished() >= self._plan.trials
+        error = runner.error
+        if complete and all_failed and not error:
+            error = (
+                f"all {len(failed)} trials failed, the last one because {failed[-1].reason}; correct the objective or "
+                "the space. With another space the study starts anew; `betabo delete` removes it."
+            )
+        return RunOutcome(complete, self._interrupts > 0, error, all_failed)
 
     def summarize(self, storage_option: str, points: bool = True) -> None:
-        """Print what was found, where the box may be too small, and what to do next; no parameters without `points`."""
+        """Print what was found, where the box may be too small, and what to do next; no parameters without `points`.
+
+        Nothing of a study without trials: its error says all.
+        """
         plan, screen = self._plan, self._screen
         finished = self._finished()
+        if not self._trials:
+            return
         states = [trial.state for trial in self._trials]
         failed = f", {states.count('failed')} failed" if "failed" in states else ""
         new, passed = finished - self._before, clock(time.monotonic() - self._started)

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from betabo.studies.errors import EvaluationFailedError, ObjectiveError, StudyError
     from betabo.studies.events import Event
     from betabo.studies.function import FunctionObjective
+    from betabo.studies.manage import delete_study, rename_study
     from betabo.studies.objectives import Objective, objective_from_json
     from betabo.studies.parameters import parse_parameter, parse_parameters, show_parameter, space_from_toml
     from betabo.studies.plan import Plan, open_study
@@ -37,6 +38,7 @@ _HOME = {
     "StudyInfo": "storage",
     "WorkerOutcome": "worker",
     "Workspace": "workspace",
+    "delete_study": "manage",
     "export": "table",
     "list_studies": "storage",
     "load_study": "storage",
@@ -45,6 +47,7 @@ _HOME = {
     "open_study": "plan",
     "parse_parameter": "parameters",
     "parse_parameters": "parameters",
+    "rename_study": "manage",
     "run_study": "runner",
     "run_worker": "worker",
     "show_parameter": "parameters",
@@ -68,6 +71,7 @@ __all__ = [
     "StudyInfo",
     "WorkerOutcome",
     "Workspace",
+    "delete_study",
     "export",
     "list_studies",
     "load_study",
@@ -76,6 +80,7 @@ __all__ = [
     "open_study",
     "parse_parameter",
     "parse_parameters",
+    "rename_study",
     "run_study",
     "run_worker",
     "show_parameter",

@@ -10,7 +10,7 @@ import signal
 import sys
 import threading
 import traceback
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -19,6 +19,7 @@ from typing import Any
 
 from betabo.space import Space
 from betabo.studies.errors import EvaluationFailedError, ObjectiveError, StudyError
+from betabo.studies.signatures import signature_of, takes_by_name, written_signature
 from betabo.studies.values import as_values, check_timeout
 from betabo.studies.workspace import Workspace
 
@@ -28,8 +29,9 @@ class FunctionObjective:
     """A function in a file or a module.
 
     It is called with the parameters as keyword arguments if its signature accepts all of them by name. A function
-    with exactly one argument, whose name is none of the parameters', is given them as one dict. It returns a number,
-    or a tuple of numbers for several objectives. An exception fails the trial, and the study goes on.
+    with exactly one argument, whose name is none of the parameters', is given them as one dict; where there is but one
+    parameter, such an argument is annotated, or called `params`, `config` or the like. It returns a number, or a tuple
+    of numbers for several objectives. An exception fails the trial, and the study goes on.
 
     Args:
         target: `"train.py:objective"` or `"package.module:objective"`, seen from the working directory.
@@ -40,6 +42,7 @@ class FunctionObjective:
     target: str
     timeout: float | None = None
     _loaded: dict[str, Callable[..., Any]] = field(default_factory=dict, init=False, repr=False, compare=False)
+    _answered: list[bool] = field(default_factory=list, init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         place, colon, name = self.target.rpartition(":")
@@ -50,13 +53,15 @@ class FunctionObjective:
             )
         check_timeout(self.timeout)
 
-    def check(self, space: Space) -> None:  # noqa: ARG002
-        """See that a file is there; importing it is left to the worker."""
-        _check_place(self.target)
+    def check(self, space: Space) -> None:
+        """See that a file is there, and what its text says of the function; importing it is left to the worker."""
+        place, _, name = self.target.rpartition(":")
+        if _check_place(self.target) and "." not in name:
+            takes_by_name(written_signature(Path(place), name, self.target), space.names, self.target)
 
     def prepare(self, space: Space) -> None:
         """Import the function and see that it can be called with the parameters of `space`."""
-        _by_name(self._function(), space.names, self.target)
+        takes_by_name(signature_of(self._function()), space.names, self.target)
 
     def __call__(
         self,
@@ -65,7 +70,7 @@ class FunctionObjective:
     ) -> float | tuple[float, ...]:
         """Call the function; a traceback of what it raises goes to standard error."""
         function = self._function()
-        by_name = _by_name(function, tuple(parameters), self.target)
+        by_name = takes_by_name(signature_of(function), tuple(parameters), self.target)
         from optuna.exceptions import TrialPruned
 
         try:
@@ -75,7 +80,13 @@ class FunctionObjective:
             raise
         except (Exception, SystemExit) as error:
             traceback.print_exc()
+            if not (by_name or self._answered) and isinstance(error, TypeError) and "'dict'" in str(error):
+                raise ObjectiveError(
+                    f"{self.target} takes one argument, was given a dict of the parameters {', '.join(parameters)}, "
+                    f"and could do nothing with it: {_one_line(error)}. Name the parameters as its arguments."
+                ) from error
             raise EvaluationFailedError(_one_line(error)) from error
+        self._answered[:] = [True]
         values = as_values(result, f"{self.target} returned")
         return values[0] if len(values) == 1 else values
 
@@ -162,33 +173,6 @@ def _line_of(error: BaseException, place: str) -> str:
     """Where in the user's file an import failed."""
     lines = [f.lineno for f in traceback.extract_tb(error.__traceback__) if Path(f.filename).name == Path(place).name]
     return f" (line {lines[-1]} of {place})" if lines else ""
-
-
-def _by_name(function: Callable[..., Any], names: Sequence[str], target: str) -> bool:
-    """Whether the parameters go in by name, rather than as one dict."""
-    try:
-        signature = inspect.signature(function)
-    except (TypeError, ValueError):
-        return True  # a function of an extension module that does not tell
-    try:
-        signature.bind(**dict.fromkeys(names))
-    except TypeError as error:
-        if _takes_one(signature, names):
-            return False
-        raise ObjectiveError(
-            f"{target}{signature} cannot be called with the parameters {', '.join(names)}: {error}; "
-            "expected an argument for each of them, or a single one for a dict."
-        ) from error
-    return True
-
-
-def _takes_one(signature: inspect.Signature, names: Sequence[str]) -> bool:
-    """Whether a function can be called with one argument that is none of the parameters."""
-    try:
-        signature.bind({})
-    except TypeError:
-        return False
-    return next(iter(signature.parameters)) not in names
 
 
 @contextmanager

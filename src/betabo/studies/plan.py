@@ -14,13 +14,22 @@ from optuna.study import Study, StudyDirection, create_study
 
 from betabo.optimizer import Config
 from betabo.optuna.sampler import BetaSampler
+from betabo.optuna.trials import state_of
 from betabo.space import Space
 from betabo.studies.database_errors import storage_errors
 from betabo.studies.errors import StudyError
 from betabo.studies.objectives import Objective, describe_stored, objective_from_json
 from betabo.studies.parameters import show_parameter
 from betabo.studies.storage import DEFAULT_STORAGE, open_storage, quiet_optuna, storage_place
-from betabo.studies.stored_plan import PLAN, accept_here, ensure_identity, is_from_here, stored_plan, study_folder
+from betabo.studies.stored_plan import (
+    PLAN,
+    accept_here,
+    ensure_identity,
+    is_from_here,
+    stored_plan,
+    study_folder,
+    study_space,
+)
 from betabo.visible import visible
 
 DIRECTIONS = ("minimize", "maximize")
@@ -126,14 +135,12 @@ def open_study(
     on_warning = _logger.warning if on_warning is None else on_warning
     storage = open_storage(plan.storage) if storage is None else storage
     with storage_errors(plan.storage), quiet_optuna():
-        study = create_study(
-            study_name=plan.study,
-            storage=storage,
-            directions=[StudyDirection[direction.upper()] for direction in plan.directions],
-            sampler=BetaSampler(config=plan.config, search_space=plan.space, seed=plan.seed),
-            load_if_exists=True,
-        )
         described = _described(plan)
+        study = _create(plan, storage)
+        if _is_superseded(study, plan):
+            on_warning(visible(f"study {plan.study!r} has another space and not one value; it starts anew."))
+            storage.delete_study(study._study_id)
+            study = _create(plan, storage)
         stored = stored_plan(study)
         if stored != described:
             _check_directions(plan, study)
@@ -147,6 +154,28 @@ def open_study(
             accept_here(study)
         ensure_identity(study)
     return study
+
+
+def _create(plan: Plan, storage: RDBStorage) -> Study:
+    """The study of a plan, made if it is not there."""
+    return create_study(
+        study_name=plan.study,
+        storage=storage,
+        directions=[StudyDirection[direction.upper()] for direction in plan.directions],
+        sampler=BetaSampler(config=plan.config, search_space=plan.space, seed=plan.seed),
+        load_if_exists=True,
+    )
+
+
+def _is_superseded(study: Study, plan: Plan) -> bool:
+    """Whether a study of another space, or of other directions, failed in every trial, and is ours."""
+    space = study_space(study)
+    if space is None or not is_from_here(study):
+        return False
+    if space == plan.space and tuple(direction.name.lower() for direction in study.directions) == plan.directions:
+        return False
+    states = {state_of(trial) for trial in study.get_trials(deepcopy=False)}
+    return "failed" in states and states <= {"failed", "interrupted", "withdrawn"}
 
 
 def logs_of(plan: Plan, study: Study) -> Path:

@@ -24,6 +24,7 @@ from betabo.optuna.attributes import REASON
 from betabo.studies.database_errors import storage_errors
 from betabo.studies.errors import StudyError
 from betabo.studies.events import Event
+from betabo.studies.manage import forget_if_empty
 from betabo.studies.plan import Plan, logs_of, open_study
 from betabo.studies.process import kill_group
 from betabo.studies.recovery import Recovery, close_trial
@@ -300,7 +301,9 @@ def run_study(
                     on_event(event)
             running = running or runner.alive
             time.sleep(_TICK)
-        if runner.error:
-            raise StudyError(runner.error)
         assert runner.study is not None
+        if runner.error:
+            with suppress(StudyError), storage_errors(plan.storage):
+                forget_if_empty(runner.study)
+            raise StudyError(runner.error)
         return runner.study

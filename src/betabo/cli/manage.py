@@ -1,0 +1,54 @@
+"""`betabo delete` and `rename`: studies as a whole."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from betabo.cli.consent import consent
+from betabo.cli.errors import user_errors
+from betabo.cli.options import DEFAULT_LOGS, DEFAULT_STORAGE, Logs, Storage, StudyName
+
+
+@user_errors
+def delete(
+    name: StudyName,
+    storage: Storage = DEFAULT_STORAGE,
+    yes: Annotated[bool, typer.Option("--yes", help="Delete it without a question.")] = False,
+) -> None:
+    """Delete a study with all its trials; asks first. The logs of its trials stay.
+
+    Example: betabo delete train-objective
+    """
+    from betabo.optuna.best import directions_of
+    from betabo.optuna.trials import read_trials
+    from betabo.studies import delete_study, load_study
+
+    study = load_study(name, storage)
+    trials = read_trials(study)
+    valued = sum(trial.is_complete for trial in trials)
+    about = f"study {name!r}: {', '.join(directions_of(study))}, {len(trials)} trials, {valued} of them with a value."
+    if not consent(yes, question="Delete it for good?", advice="Add --yes to delete it.")(about):
+        typer.echo("nothing was deleted")
+        return
+    delete_study(name, storage)
+    typer.echo(f"deleted: {name}")
+
+
+@user_errors
+def rename(
+    name: StudyName,
+    new: Annotated[str, typer.Argument(metavar="NEW", help="Its new name.")],
+    storage: Storage = DEFAULT_STORAGE,
+    logs: Logs = DEFAULT_LOGS,
+) -> None:
+    """Give a study another name; the logs of its trials move with it.
+
+    Example: betabo rename train-objective first-try
+    """
+    from betabo.studies import rename_study
+
+    rename_study(name, new, storage, Path(logs))
+    typer.echo(f"renamed: {name} is {new}")
