@@ -25,7 +25,7 @@ from torch import Tensor
 SAMPLES = 128
 """Quasi-random samples of the posterior over which the improvement is averaged."""
 
-_MARGIN = 0.1
+_MARGIN = 0.1  # share of the values' range by which the reference point is worse, as BoTorch infers it
 
 
 def log_hypervolume_improvement(models: Sequence[Model], values: Tensor, *, seed: int = 0) -> AcquisitionFunction:

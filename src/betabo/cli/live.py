@@ -20,11 +20,11 @@ from betabo.optuna.best import best_trials
 from betabo.optuna.trials import TrialRecord
 from betabo.space import Categorical, Float, Int, Space
 
-_LAST_TRIALS = 8
+_LAST_TRIALS = 8  # rows of the table
 _LINES_AROUND = 10  # all but the rows of the table and the best point, with a line for the prompt
-_LINES_OF_POINT = 3
-_INDENT = 6
-_SEPARATOR = 2
+_LINES_OF_POINT = 3  # that the best point takes at the most
+_INDENT = 6  # columns before its lines
+_SEPARATOR = 2  # columns between those of the table
 _STATE_STYLES = {"failed": "red", "running": "cyan", "interrupted": "yellow"}
 _MARKS = {"lower": "▼", "upper": "▲"}
 

@@ -12,7 +12,7 @@ from betabo.cli.tables import assignments, number, table, values_text
 from betabo.optuna.best import best_trials
 from betabo.optuna.trials import TrialRecord
 
-_FRONT_LINES = 10
+_FRONT_LINES = 10  # trials of a front that are listed
 
 
 def print_best(screen: Console, trials: Sequence[TrialRecord], directions: Sequence[str], points: bool = True) -> None:

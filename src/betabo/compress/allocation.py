@@ -20,7 +20,6 @@ from betabo.compress.sensitivity import Sensitivities
 STEPS = 48
 """Ratios between the bounds that a coordinate can have."""
 
-
 CAUTION = 0.1
 """Share of the mean over the coordinates in what each is taken to be worth: some hundred examples say of many that they
 are worth nothing, and all of these at the lowest ratio together are worth something. Chosen on validation examples of

@@ -39,7 +39,7 @@ SIZES = (0.1, 0.15, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9)
 
 SENSITIVITIES_FILE = "sensitivities.json"
 FRONT_FILE = "front.json"
-_BATCH = 32
+_BATCH = 32  # examples of a forward pass, which a small machine has the memory for
 _HALVINGS = 6  # of the range of sizes, when the smallest good one is looked for: to a sixty-fourth
 
 

@@ -31,7 +31,7 @@ from gpytorch.kernels import Kernel, SpectralMixtureKernel
 from gpytorch.priors import GammaPrior, LogNormalPrior
 from torch import Size, Tensor
 
-from betabo.kernels.baselines.additive import NewtonGirardKernel
+from betabo.kernels.baselines.additive import HIGHEST_ORDER, NewtonGirardKernel
 from betabo.kernels.baselines.cylindrical import CylindricalKernel
 from betabo.kernels.baselines.warped import WarpedKernel
 from betabo.kernels.box import BoundaryWeight
@@ -45,8 +45,7 @@ from betabo.kernels.factory import (
 )
 from betabo.suggestions import did_you_mean
 
-_MIXTURES = 4
-_HIGHEST_ORDER = 4
+_MIXTURES = 4  # components of the spectral mixture, as in GPyTorch's example
 
 # Frequencies at which the components start, in waves across the cube, times sqrt(d). Different, to break the symmetry;
 # not zero, where the derivative vanishes.
@@ -168,7 +167,7 @@ def _stationary(dims: int, batch_shape: Size | None = None, rbf: bool = True, wa
 
 def _newton_girard(dims: int, batch_shape: Size | None = None) -> Kernel:
     _check_count(dims)
-    degree = min(dims, _HIGHEST_ORDER)
+    degree = min(dims, HIGHEST_ORDER)
     prior = dimension_scaled_prior(degree)
     return NewtonGirardKernel(
         ard_num_dims=dims,

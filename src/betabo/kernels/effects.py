@@ -28,7 +28,7 @@ from betabo.kernels.closed_form import (
 from betabo.kernels.cube import CubeKernel
 from betabo.kernels.radial import POLYNOMIALS, decay_of, matern, matern_profile, matern_slope
 
-_NU = 2.5
+_NU = 2.5  # roughness, as that of BetaMaternKernel by default: its functions are twice differentiable
 _MOST_PAIRS = 50_000  # all pairs of so many points are kept with their distances; beyond that memory matters more
 _CACHED = 2**17  # numbers that fit into a cache together with two more of their kind
 

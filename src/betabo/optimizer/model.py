@@ -190,12 +190,12 @@ class Surrogate:
         for output in self.constraints:
             threshold = float(output.transform([0.0])[0])
             violation += (output.process.y[: len(x)] - threshold).clamp_min(0)
-        score = objectives.mean(dim=-1)
+        score, behind = objectives.mean(dim=-1), torch.zeros(len(x), dtype=torch.bool)
         if objectives.shape[1] > 1:
-            front = is_non_dominated(-objectives, deduplicate=False)
-            score = score + torch.where(front, 0.0, 1e3)
-        score = torch.where(violation > 0, 1e6 + violation, score)
-        return x[score.argsort(stable=True)[:count]]
+            behind = ~is_non_dominated(-objectives, deduplicate=False)
+        feasible = violation == 0
+        order = np.lexsort((score * feasible, behind & feasible, violation))  # by the last first
+        return x[torch.from_numpy(order[:count])]
 
 
 def _learn_transform(x: Tensor, values: Points, config: Config, state: FitState | None) -> OutputTransform:

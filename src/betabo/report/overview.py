@@ -12,8 +12,8 @@ from betabo.report.boundary import NEAR, ParameterFacts
 from betabo.report.facts import StudyFacts, best_so_far, note_of, seconds_by_kind
 from betabo.report.text import counted, listed, show, show_range, show_seconds
 
-_MOST_FRONT = 50
-_MOST_COLUMNS = 12
+_MOST_FRONT = 50  # rows of a table; the figure and the export have all
+_MOST_COLUMNS = 12  # of a table that fits on a screen
 
 
 def summary(facts: StudyFacts, parameters: Sequence[ParameterFacts]) -> str:

@@ -21,6 +21,7 @@ from betabo.report.traces import Trace, traces
 if TYPE_CHECKING:
     from betabo.optuna.model import StudyModel
 
+# What a figure can show so that it is still read: panels of slices, bars, axes and lines of parallel coordinates.
 _MOST_SLICES = 12
 _MOST_BARS = 20
 _MOST_AXES = 12

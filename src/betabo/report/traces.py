@@ -11,7 +11,7 @@ from betabo.report.facts import StudyFacts, number
 QUANTITIES = ("bandwidth", "lengthscale", "boundary_weight", "noise")
 """The recorded hyperparameters that are drawn, in this order."""
 
-_MOST_LINES = 12
+_MOST_LINES = 12  # of a figure, so that they can be told apart
 
 
 @dataclass(frozen=True)

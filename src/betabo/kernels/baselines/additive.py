@@ -12,7 +12,8 @@ from torch import Tensor
 
 from betabo.kernels.cube import CubeKernel, as_parameter, register_prior
 
-_DEFAULT_DEGREE = 4
+HIGHEST_ORDER = 4
+"""Highest order unless another is asked for: time and memory grow with it, and few functions need more."""
 
 
 class NewtonGirardKernel(CubeKernel):
@@ -61,7 +62,7 @@ class NewtonGirardKernel(CubeKernel):
         **kwargs: Any,
     ) -> None:
         if max_degree is None:
-            max_degree = _DEFAULT_DEGREE if ard_num_dims is None else min(ard_num_dims, _DEFAULT_DEGREE)
+            max_degree = HIGHEST_ORDER if ard_num_dims is None else min(ard_num_dims, HIGHEST_ORDER)
         if max_degree < 1 or (ard_num_dims is not None and max_degree > ard_num_dims):
             limit = "at least 1" if ard_num_dims is None else f"from 1 to ard_num_dims = {ard_num_dims}"
             raise ValueError(f"max_degree is {max_degree}, expected a number {limit}.")

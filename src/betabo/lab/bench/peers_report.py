@@ -17,7 +17,7 @@ from betabo.lab.plots.style import style
 if TYPE_CHECKING:
     import pandas
 
-_MOST_LOSSES = 40
+_MOST_LOSSES = 40  # rows of a table that somebody reads
 
 
 def write_report(folder: str | Path, out: str | Path | None = None) -> tuple[list[Path], list[str]]:

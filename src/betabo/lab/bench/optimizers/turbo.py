@@ -32,7 +32,7 @@ from betabo.lab.bench.optimizers.observed import Observed
 from betabo.lab.bench.optimizers.peer import PeerSearch
 
 _FIRST, _LONGEST, _SHORTEST = 0.8, 1.6, 2.0**-7  # of L, in sides of the box
-_SUCCESSES = 3
+_SUCCESSES = 3  # in a row after which L doubles, as in the paper of TuRBO
 _PROGRESS = 1e-3  # share of the best value by which a success is better
 
 

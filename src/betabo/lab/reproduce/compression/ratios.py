@@ -21,7 +21,7 @@ NEAR = 0.05
 ITERATIONS = (1, 10, 20, 30)
 """Iterations whose densities are drawn, as in the paper."""
 
-_PLACES = 181
+_PLACES = 181  # points of a curve, so many that it looks smooth
 _LEAST_BANDWIDTH = 0.04  # that of about 100 ratios of which most lie on a bound, so that all on it do not look steeper
 _ROUNDING = 1e-6  # of ratios, which are stored in single precision
 
