@@ -54,3 +54,17 @@ def tuned(betabo: Betabo, stored: Path) -> optuna.Study:
     """The study of 30 trials, in the storage of the current folder."""
     shutil.copy(stored, "betabo.db")
     return optuna.load_study(study_name="tuned", storage="sqlite:///betabo.db")
+
+
+@pytest.fixture
+def compress(betabo: Betabo, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Betabo:
+    """Runs `betabo compress` in a folder with a tiny BERT and examples."""
+    from compress.search_case import make_files
+
+    monkeypatch.setenv("HF_HUB_OFFLINE", "1")
+    make_files(tmp_path)
+
+    def run(*arguments: str) -> Result:
+        return betabo("compress", *arguments)
+
+    return run

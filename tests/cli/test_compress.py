@@ -8,11 +8,10 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from typer.testing import CliRunner, Result
+from typer.testing import CliRunner
 
 from betabo.cli.app import app
 from betabo.compress.presets import PRESETS
@@ -24,18 +23,6 @@ from compress.search_case import make_files
 
 MODEL = ["--model", "./my-bert", "--task", "mrpc", "--data", "glue"]
 QUICK = [*MODEL, "--steps", "2", "--batch", "8", "--rate", "1e-3", "--dense-steps", "0", "--device", "cpu"]
-
-
-@pytest.fixture
-def compress(betabo: Betabo, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Betabo]:
-    """Runs `betabo compress` in a folder with a tiny BERT and examples, with a worker in this process."""
-    monkeypatch.setenv("HF_HUB_OFFLINE", "1")
-    make_files(tmp_path)
-
-    def run(*arguments: str) -> Result:
-        return betabo("compress", *arguments)
-
-    return run
 
 
 def exported(betabo: Betabo, study: str) -> list[dict[str, object]]:

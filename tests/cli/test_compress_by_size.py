@@ -2,30 +2,15 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from typer.testing import Result
 
 from betabo.cli.compress_by_size import Goal
 from betabo.compress.store import load_compressed
 from cli.command_case import Betabo, one_line
-from compress.search_case import make_files
 
 QUICK = ["--model", "./my-bert", "--task", "mrpc", "--data", "glue", "--device", "cpu", "--dense-steps", "2"]
-
-
-@pytest.fixture
-def compress(betabo: Betabo, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Betabo]:
-    """Runs `betabo compress` in a folder with a tiny BERT and examples."""
-    monkeypatch.setenv("HF_HUB_OFFLINE", "1")
-    make_files(tmp_path)
-
-    def run(*arguments: str) -> Result:
-        return betabo("compress", *arguments)
-
-    return run
 
 
 def test_a_size_gives_a_model_and_a_table(compress: Betabo) -> None:

@@ -140,7 +140,7 @@ def _notes(evaluation: CompressionResult) -> dict[str, float]:
 
 
 def free_memory() -> None:
-    """Give back what nobody uses any more."""
+    """Free the memory that is no longer used."""
     gc.collect()
     if torch.cuda.is_available():
         torch.cuda.empty_cache()

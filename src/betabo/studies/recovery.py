@@ -22,7 +22,7 @@ GRACE_PERIOD = 60.0  # seconds without one after which a worker on another machi
 
 @dataclass
 class _Sight:
-    """When a heartbeat was first seen, and since when it is suspected to be the last one, in seconds."""
+    """A heartbeat: when it was first seen, and since when it may have been the last one, in seconds."""
 
     heartbeat: Any
     since: float

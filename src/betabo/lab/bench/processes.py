@@ -103,7 +103,7 @@ def _cause(code: int | None) -> str:
 
 
 def _work(connection: Connection) -> None:
-    """Carry out what comes through the connection, until nobody listens any more."""
+    """Carry out what comes through the connection, until the other end is closed."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # an interrupted campaign ends its workers itself
     import torch
 

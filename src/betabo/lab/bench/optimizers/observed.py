@@ -1,4 +1,4 @@
-"""What a model of our own making in an adapter is fitted to."""
+"""The points and values to which an adapter fits a model of its own."""
 
 from __future__ import annotations
 

@@ -111,7 +111,7 @@ def package(module: str) -> Any:
 
 @contextmanager
 def alone(seed: int) -> Iterator[None]:
-    """A stretch in which a package may use global random numbers, warn and log, and nobody else notices.
+    """Keep global random numbers, warnings and the log as they are, whatever a package does to them in the block.
 
     Args:
         seed: Seed of the global generators of Python, NumPy and torch; their states are put back at the end.
