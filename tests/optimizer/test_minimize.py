@@ -132,12 +132,12 @@ class TestFailures:
                 raise trouble
             return trouble if trouble != 1.0 else bowl(x)
 
-        result = minimize(objective, BOX, budget=8, **QUICK)
+        result = minimize(objective, BOX, budget=8, on_error="record", **QUICK)
         assert [e.error for e in result.history[:5]] == [
             "ValueError: bad point",
             "the value was nan",
             "the value was inf",
-            "the value was None",
+            "TypeError: the objective returned None, expected a number; does it lack a return?",
             "",
         ]
         assert (result.nfev, result.nfail) == (8, 4)
@@ -173,13 +173,51 @@ class TestFailures:
         def objective(x: Any) -> float:
             raise OSError("never")
 
-        result = minimize(objective, BOX, budget=3, **QUICK)
+        result = minimize(objective, BOX, budget=3, on_error="record", **QUICK)
         assert not result.success
         assert result.x is None
         assert math.isnan(result.fun)
         assert result.nfail == 3
 
-    def test_interruption_by_the_user_is_not_one(self) -> None:
+    @pytest.mark.parametrize("trouble", [RuntimeError("no data"), KeyError("x")])
+    def test_of_the_first_evaluation_is_raised(self, trouble: Exception) -> None:
+        def objective(x: Any) -> float:
+            calls.append(x)
+            raise trouble
+
+        calls: list[Any] = []
+        with pytest.raises(type(trouble)) as caught:
+            minimize(objective, BOX, budget=5, **QUICK)
+        assert len(calls) == 1
+        assert "on_error='record'" in caught.value.__notes__[0]
+
+    def test_after_values_that_are_not_finite_are_raised_too(self) -> None:
+        values = iter([math.nan, math.inf])
+
+        def objective(x: Any) -> float:
+            return next(values)  # StopIteration at last
+
+        with pytest.raises(StopIteration):
+            minimize(objective, BOX, budget=5, **QUICK)
+
+    def test_interrupted_search_returns_what_it_has_and_the_second_ctrl_c_raises(self) -> None:
+        def objective(x: Any) -> float:
+            calls.append(x)
+            if len(calls) > 3:
+                raise KeyboardInterrupt
+            return bowl(x)
+
+        calls: list[Any] = []
+        result = minimize(objective, BOX, budget=9, **QUICK)
+        assert result.message == "interrupted after 3 evaluations"
+        assert not result.success
+        assert result.nfev == len(result.history) == 3
+        assert result.fun == min(bowl(x) for x in calls[:3])
+        del calls[1:]
+        with pytest.raises(KeyboardInterrupt):
+            minimize(objective, BOX, budget=9, **QUICK)
+
+    def test_interruption_before_anything_is_known_is_raised(self) -> None:
         def objective(x: Any) -> float:
             raise KeyboardInterrupt
 
@@ -189,7 +227,12 @@ class TestFailures:
 
 def test_a_value_that_is_no_number_is_a_failed_evaluation() -> None:
     result = minimize(
-        lambda x: "good" if x[0] > 0.5 else float(x[0]), [(0.0, 1.0)], budget=6, seed=0, starting_points=6
+        lambda x: "good" if x[0] > 0.5 else float(x[0]),
+        [(0.0, 1.0)],
+        budget=6,
+        seed=0,
+        starting_points=6,
+        on_error="record",
     )
     assert result.nfev == 6
     assert 0 < result.nfail < 6
