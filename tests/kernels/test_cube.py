@@ -51,7 +51,7 @@ class TestPoints:
             (torch.tensor([[0.5, math.inf]]), ValueError, "to inf"),
             (torch.tensor([[0, 1]]), TypeError, r"torch\.int64.*x\.double\(\)"),
             (torch.tensor([[0.5, 1.0]], dtype=torch.float16), TypeError, r"torch\.float16"),
-            (torch.rand(4, 3), ValueError, "3 coordinates, expected 2"),
+            (torch.zeros(4, 3), ValueError, "3 coordinates, expected 2"),
         ],
         ids=str,
     )
