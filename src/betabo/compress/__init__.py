@@ -5,8 +5,9 @@ Names are loaded when they are first used, so that importing the package is quic
 
 from __future__ import annotations
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from betabo.lazy import loaded_when_used
 
 if TYPE_CHECKING:
     from betabo.compress.by_size import CompressionBySize
@@ -21,31 +22,6 @@ if TYPE_CHECKING:
     from betabo.compress.tasks import task_by_name
     from betabo.compress.training import DivergedError, evaluate, finetune
     from betabo.compress.without_training import compress_model
-
-_HOME = {
-    "CompactLinear": "layers",
-    "CompressionBySize": "by_size",
-    "CompressionMethod": "settings",
-    "CompressionPlan": "plan",
-    "CompressionProblem": "problem",
-    "CompressionResult": "problem",
-    "CompressionSession": "session",
-    "CompressionSettings": "settings",
-    "DivergedError": "training",
-    "LoSparseLinear": "layers",
-    "Pruning": "settings",
-    "Training": "settings",
-    "compare": "counting",
-    "compress_model": "without_training",
-    "count_flops": "counting",
-    "count_parameters": "counting",
-    "evaluate": "training",
-    "finetune": "training",
-    "load_compressed": "store",
-    "load_model": "pretrained",
-    "measure_latency": "counting",
-    "task_by_name": "tasks",
-}
 
 __all__ = [
     "CompactLinear",
@@ -72,12 +48,20 @@ __all__ = [
     "task_by_name",
 ]
 
-
-def __getattr__(name: str) -> Any:
-    if name not in _HOME:
-        raise AttributeError(f"module 'betabo.compress' has no attribute {name!r}")
-    return getattr(import_module(f"betabo.compress.{_HOME[name]}"), name)
-
-
-def __dir__() -> list[str]:
-    return __all__
+__getattr__, __dir__ = loaded_when_used(
+    __name__,
+    {
+        "by_size": ["CompressionBySize"],
+        "counting": ["compare", "count_flops", "count_parameters", "measure_latency"],
+        "layers": ["CompactLinear", "LoSparseLinear"],
+        "plan": ["CompressionPlan"],
+        "pretrained": ["load_model"],
+        "problem": ["CompressionProblem", "CompressionResult"],
+        "session": ["CompressionSession"],
+        "settings": ["CompressionMethod", "CompressionSettings", "Pruning", "Training"],
+        "store": ["load_compressed"],
+        "tasks": ["task_by_name"],
+        "training": ["DivergedError", "evaluate", "finetune"],
+        "without_training": ["compress_model"],
+    },
+)

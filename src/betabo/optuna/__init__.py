@@ -5,10 +5,10 @@ Names are loaded when they are first used, so that looking at a study does not i
 
 from __future__ import annotations
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from betabo.extras import needs_extra
+from betabo.lazy import loaded_when_used
 
 with needs_extra("optuna", "betabo.optuna needs Optuna 5"):
     import optuna as _optuna  # noqa: F401
@@ -19,17 +19,6 @@ if TYPE_CHECKING:
     from betabo.optuna.sampler import BetaSampler
     from betabo.optuna.space import from_distributions, to_distributions
     from betabo.optuna.trials import TrialRecord, read_trials
-
-_HOME = {
-    "BetaSampler": "sampler",
-    "StudyModel": "model",
-    "TrialRecord": "trials",
-    "best_trials": "best",
-    "fit_study": "model",
-    "from_distributions": "space",
-    "read_trials": "trials",
-    "to_distributions": "space",
-}
 
 __all__ = [
     "BetaSampler",
@@ -42,12 +31,13 @@ __all__ = [
     "to_distributions",
 ]
 
-
-def __getattr__(name: str) -> Any:
-    if name not in _HOME:
-        raise AttributeError(f"module 'betabo.optuna' has no attribute {name!r}")
-    return getattr(import_module(f"betabo.optuna.{_HOME[name]}"), name)
-
-
-def __dir__() -> list[str]:
-    return __all__
+__getattr__, __dir__ = loaded_when_used(
+    __name__,
+    {
+        "best": ["best_trials"],
+        "model": ["StudyModel", "fit_study"],
+        "sampler": ["BetaSampler"],
+        "space": ["from_distributions", "to_distributions"],
+        "trials": ["TrialRecord", "read_trials"],
+    },
+)

@@ -5,8 +5,9 @@ Names are loaded when they are first used, so that importing the package is quic
 
 from __future__ import annotations
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from betabo.lazy import loaded_when_used
 
 if TYPE_CHECKING:
     from betabo.studies.command import CommandObjective
@@ -23,39 +24,6 @@ if TYPE_CHECKING:
     from betabo.studies.table import export, trial_rows
     from betabo.studies.worker import WorkerOutcome, run_worker
     from betabo.studies.workspace import Workspace
-
-_HOME = {
-    "CommandObjective": "command",
-    "DEFAULT_STORAGE": "storage",
-    "EvaluationFailedError": "errors",
-    "Event": "events",
-    "FunctionObjective": "function",
-    "Objective": "objectives",
-    "ObjectiveError": "errors",
-    "Plan": "plan",
-    "Runner": "runner",
-    "StudyError": "errors",
-    "StudyInfo": "storage",
-    "WorkerOutcome": "worker",
-    "Workspace": "workspace",
-    "delete_study": "manage",
-    "export": "table",
-    "list_studies": "storage",
-    "load_study": "storage",
-    "objective_from_json": "objectives",
-    "open_storage": "storage",
-    "open_study": "plan",
-    "parse_parameter": "parameters",
-    "parse_parameters": "parameters",
-    "rename_study": "manage",
-    "run_study": "runner",
-    "run_worker": "worker",
-    "show_parameter": "parameters",
-    "space_from_toml": "parameters",
-    "study_names": "storage",
-    "study_space": "stored_plan",
-    "trial_rows": "table",
-}
 
 __all__ = [
     "DEFAULT_STORAGE",
@@ -90,12 +58,22 @@ __all__ = [
     "trial_rows",
 ]
 
-
-def __getattr__(name: str) -> Any:
-    if name not in _HOME:
-        raise AttributeError(f"module 'betabo.studies' has no attribute {name!r}")
-    return getattr(import_module(f"betabo.studies.{_HOME[name]}"), name)
-
-
-def __dir__() -> list[str]:
-    return __all__
+__getattr__, __dir__ = loaded_when_used(
+    __name__,
+    {
+        "command": ["CommandObjective"],
+        "errors": ["EvaluationFailedError", "ObjectiveError", "StudyError"],
+        "events": ["Event"],
+        "function": ["FunctionObjective"],
+        "manage": ["delete_study", "rename_study"],
+        "objectives": ["Objective", "objective_from_json"],
+        "parameters": ["parse_parameter", "parse_parameters", "show_parameter", "space_from_toml"],
+        "plan": ["Plan", "open_study"],
+        "runner": ["Runner", "run_study"],
+        "storage": ["DEFAULT_STORAGE", "StudyInfo", "list_studies", "load_study", "open_storage", "study_names"],
+        "stored_plan": ["study_space"],
+        "table": ["export", "trial_rows"],
+        "worker": ["WorkerOutcome", "run_worker"],
+        "workspace": ["Workspace"],
+    },
+)
