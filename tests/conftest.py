@@ -8,6 +8,8 @@ import pytest
 import torch
 from hypothesis import settings
 
+pytest_plugins = ["tiny_models"]
+
 settings.register_profile("betabo", deadline=None, max_examples=60, derandomize=True)
 settings.load_profile("betabo")
 torch.set_num_threads(1)  # the tests run in as many processes as there are cores

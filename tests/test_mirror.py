@@ -1,4 +1,4 @@
-"""Tests mirror the source: what is in `src/betabo/a/b.py` is tested in `tests/a/test_b.py`."""
+"""Tests mirror the source: what is in `src/betabo/a/b.py` is tested in `tests/a/test_b.py`, and examples likewise."""
 
 from __future__ import annotations
 
@@ -7,22 +7,17 @@ from pathlib import Path
 
 TESTS = Path(__file__).parent
 SOURCE = TESTS.parent / "src" / "betabo"
+EXAMPLES = TESTS.parent / "examples"
 
 # Tests of several modules together, or of something that is no module.
 CROSS_CUTTING = {
-    "cli/test_demo.py": "an example script",
     "cli/test_terminal.py": "the command as a whole, in a terminal of its own",
     "compress/tasks/test_public_data.py": "all tasks on real data sets",
-    "compress/test_examples.py": "example scripts",
-    "compress/test_training_examples.py": "example scripts",
     "kernels/test_cuda.py": "all kernels on a GPU",
-    "kernels/test_new_kernel.py": "an example script",
     "kernels/test_models.py": "all kernels in models of BoTorch",
     "lab/bench/optimizers/test_conformance.py": "what every optimizer has to do",
     "lab/bench/optimizers/test_packages.py": "optimizers against the packages that they wrap",
-    "lab/reproduce/compression/test_collect.py": "an example script",
     "lab/reproduce/compression/test_packaged.py": "the data that come with the package",
-    "lab/reproduce/test_run_elsewhere.py": "an example script",
     "optimizer/test_damaged_searches.py": "saved searches with random damage",
     "optimizer/test_pairs.py": "every kernel with every acquisition function",
     "optimizer/test_state_machine.py": "random sequences of all that can be done to a search",
@@ -32,10 +27,8 @@ CROSS_CUTTING = {
     "studies/test_postgres.py": "studies on a server",
     "test_before.py": "files of the version before",
     "test_documentation.py": "the documentation",
-    "test_experiments.py": "example scripts",
     "test_mirror.py": "the tests",
     "test_package.py": "the package as it is installed",
-    "test_theory.py": "an example script",
     "test_words.py": "the names in the source",
 }
 
@@ -87,11 +80,12 @@ def has_logic(module: str) -> bool:
 
 
 MODULES = names_in(SOURCE, "*.py")
+SCRIPTS = {f"examples/{name}" for name in names_in(EXAMPLES, "*.py")}
 FILES = names_in(TESTS, "test_*.py")
 
 
 def test_each_test_file_names_a_module() -> None:
-    without = FILES - {place_of_tests(module) for module in MODULES} - set(CROSS_CUTTING)
+    without = FILES - {place_of_tests(module) for module in MODULES | SCRIPTS} - set(CROSS_CUTTING)
     assert not without, f"rename them after the module that they test, or add them to CROSS_CUTTING: {sorted(without)}"
 
 

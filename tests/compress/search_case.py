@@ -9,7 +9,7 @@ from typing import Any
 
 from betabo.compress.objective import CompressionObjective
 from betabo.compress.settings import Training
-from compress.conftest import WORDS, make_bert, make_word_tokenizer, save_folder
+from tiny_models import WORDS, make_bert, make_word_tokenizer, save_folder
 
 TRAINING = Training(steps=4, batch=8, rate=1e-3)
 

@@ -10,7 +10,7 @@ from betabo.compress.problem import CompressionProblem
 from betabo.compress.settings import CompressionMethod, Training
 from betabo.compress.tasks import Split, TaskData, TextClassification
 from betabo.compress.training import finetune
-from compress.conftest import make_bert
+from tiny_models import make_bert
 
 
 @cache

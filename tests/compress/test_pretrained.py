@@ -19,7 +19,7 @@ from betabo.compress.tasks import (
     TextClassification,
     task_by_name,
 )
-from compress.conftest import make_gpt2, make_vit, save_folder
+from tiny_models import make_gpt2, make_vit, save_folder
 
 
 def labelled(*labels: str) -> TaskData:

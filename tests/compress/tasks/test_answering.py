@@ -11,7 +11,7 @@ from torch import nn
 
 from betabo.compress.data import DataError, Rows
 from betabo.compress.tasks import QuestionAnswering, Split, task_by_name
-from compress.conftest import make_bert, make_gpt2
+from tiny_models import make_bert, make_gpt2
 
 CONTEXT = "The big cat sat on the mat. A small dog ran under the red tree, and she was not in it. One two three!"
 

@@ -11,7 +11,7 @@ import torch
 
 from betabo.compress.tasks import task_by_name
 from betabo.compress.tasks.squad import normalise
-from compress.conftest import make_bert, make_gpt2, make_vit, save_folder
+from tiny_models import make_bert, make_gpt2, make_vit, save_folder
 
 DATA = Path(__file__).parents[4] / "shared" / "data"
 pytestmark = pytest.mark.skipif(not DATA.is_dir(), reason="the public datasets are not beside the repository")

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-EXAMPLES = Path(__file__).parents[2] / "examples"
+from example_case import EXAMPLES
 
 
 @pytest.mark.slow

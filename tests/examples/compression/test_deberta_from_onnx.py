@@ -1,10 +1,8 @@
-"""The scripts that bring pretrained weights into transformers' form."""
+"""The script that brings DeBERTa's weights from an ONNX file into transformers' form."""
 
 from __future__ import annotations
 
-import importlib.util
 import json
-import sys
 import zipfile
 from pathlib import Path
 from types import ModuleType
@@ -14,27 +12,12 @@ import numpy as np
 import pytest
 import torch
 
-EXAMPLES = Path(__file__).parents[2] / "examples" / "compression"
-
-
-def example(name: str) -> ModuleType:
-    spec = importlib.util.spec_from_file_location(f"{name}_example", EXAMPLES / f"{name}.py")
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    sys.modules[spec.name] = module
-    spec.loader.exec_module(module)
-    return module
+from example_case import load_example
 
 
 @pytest.fixture(scope="module")
 def deberta() -> ModuleType:
-    return example("deberta_from_onnx")
-
-
-@pytest.fixture(scope="module")
-def minilm() -> ModuleType:
-    return example("minilm")
+    return load_example("compression/deberta_from_onnx")
 
 
 def unigram() -> dict[str, Any]:
@@ -238,26 +221,3 @@ def test_texts_are_lines_or_columns_of_text(deberta: ModuleType, tmp_path: Path)
     (tmp_path / "file.txt").write_text("one\ntwo\n", encoding="utf-8")
     assert sorted(deberta.texts(tmp_path / "file.parquet")) == ["u", "v", "x", "y"]
     assert list(deberta.texts(tmp_path / "file.txt")) == ["one", "two"]
-
-
-def test_half_precision_folder_gives_the_same_embeddings(minilm: ModuleType, bert_folder: Path, tmp_path: Path) -> None:
-    from safetensors.torch import load_file
-
-    change = minilm.write_half(bert_folder, tmp_path / "half")
-    assert 0 < change < 1e-3
-    assert {tensor.dtype for tensor in load_file(tmp_path / "half" / "model.safetensors").values()} == {torch.float16}
-    assert (tmp_path / "half" / "tokenizer.json").exists()
-    with pytest.raises(FileExistsError, match="name another folder"):
-        minilm.write_half(bert_folder, tmp_path / "half")
-
-
-def test_model_that_half_precision_spoils_is_refused(
-    minilm: ModuleType, tiny_bert: Any, word_tokenizer: Any, tmp_path: Path
-) -> None:
-    with torch.no_grad():
-        tiny_bert.bert.encoder.layer[0].output.dense.weight.mul_(1e8)
-    tiny_bert.save_pretrained(tmp_path / "bert")
-    word_tokenizer.save_pretrained(tmp_path / "bert")
-    with pytest.raises(ValueError, match="keep float32"):
-        minilm.write_half(tmp_path / "bert", tmp_path / "half")
-    assert not (tmp_path / "half").exists()

@@ -2,11 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
-import sys
-from pathlib import Path
-from types import ModuleType
-
 import pytest
 import torch
 from gpytorch.kernels import Kernel
@@ -14,22 +9,9 @@ from gpytorch.kernels import Kernel
 from betabo.kernels.closed_form import by_points
 from betabo.surrogate.likelihood import Likelihood
 from betabo.testing import KernelTests
+from example_case import EXAMPLES, load_example
 
-ROOT = Path(__file__).parents[2]
-SCRIPT = ROOT / "examples" / "new_kernel.py"
-
-
-def load() -> ModuleType:
-    spec = importlib.util.spec_from_file_location("new_kernel_example", SCRIPT)
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    sys.modules[spec.name] = module
-    spec.loader.exec_module(module)
-    return module
-
-
-example = load()
+example = load_example("new_kernel")
 
 
 class TestWithForm(KernelTests):
@@ -59,9 +41,9 @@ def test_it_runs_and_both_kernels_find_the_same(capsys: pytest.CaptureFixture[st
 
 
 def test_the_guide_shows_what_the_example_holds() -> None:
-    guide = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
+    guide = (EXAMPLES.parent / "CONTRIBUTING.md").read_text(encoding="utf-8")
     _, _, after = guide.partition("## Add a kernel")
     blocks = after.partition("\n## ")[0].split("```python\n")[1:]
     assert blocks
     for block in blocks:
-        assert block.partition("```")[0].strip() in SCRIPT.read_text(encoding="utf-8")
+        assert block.partition("```")[0].strip() in (EXAMPLES / "new_kernel.py").read_text(encoding="utf-8")

@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 import gzip
-import importlib.util
 import json
 import subprocess
 import sys
@@ -15,20 +14,13 @@ from betabo.lab.bench import OptimizerChoice, run_campaign
 from betabo.lab.bench.results import read_results
 from betabo.lab.bench.run import Record, perform
 from betabo.lab.bench.storage import encode
+from example_case import EXAMPLES, load_example
 from lab.reproduce.case import Here, campaigns_of
 
-ROOT = Path(__file__).parents[3]
 
-
-@pytest.fixture
-def elsewhere(monkeypatch: pytest.MonkeyPatch) -> ModuleType:
-    spec = importlib.util.spec_from_file_location("run_elsewhere", ROOT / "examples/run_elsewhere.py")
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    monkeypatch.setitem(sys.modules, "run_elsewhere", module)
-    spec.loader.exec_module(module)
-    return module
+@pytest.fixture(scope="module")
+def elsewhere() -> ModuleType:
+    return load_example("run_elsewhere")
 
 
 def test_runs_from_elsewhere_are_kept_by_the_campaign(tmp_path: Path, elsewhere: ModuleType) -> None:
@@ -60,7 +52,7 @@ def test_runs_elsewhere_need_little_and_stop_in_time(tmp_path: Path) -> None:
         "import runpy, sys\n"
         "for name in ('pandas', 'pyarrow', 'matplotlib', 'rich', 'typer', 'optuna'): sys.modules[name] = None\n"
         f"sys.argv = ['run_elsewhere.py', 'levy2d', '--scale', 'smoke', '--out', {str(tmp_path)!r}, *sys.argv[1:]]\n"
-        f"runpy.run_path({str(ROOT / 'examples/run_elsewhere.py')!r}, run_name='__main__')\n"
+        f"runpy.run_path({str(EXAMPLES / 'run_elsewhere.py')!r}, run_name='__main__')\n"
     )
     program = tmp_path / "bare.py"
     program.write_text(bare.replace("runpy.run_path", "if __name__ == '__main__': runpy.run_path"))

@@ -1,8 +1,10 @@
+"""The script that collects the runs of the compression experiments."""
+
 from __future__ import annotations
 
 import json
-import runpy
 import shutil
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -14,12 +16,25 @@ from betabo.compress.results import (
     FINALS_FILE,
     SEARCHES_FILE,
 )
+from example_case import load_example
+from stored_searches import write_stored
 
-COLLECT = Path(__file__).parents[4] / "examples" / "compression" / "collect.py"
+
+@pytest.fixture(scope="module")
+def collect() -> Callable[..., dict[str, int]]:
+    found: Callable[..., dict[str, int]] = load_example("compression/collect").collect
+    return found
+
+
+@pytest.fixture(scope="module")
+def stored(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return write_stored(tmp_path_factory.mktemp("stored"))
 
 
 @pytest.mark.parametrize("trials", [34, 35], ids=["unfinished", "finished"])
-def test_latency_belongs_to_the_timed_model_alone(trials: int, tmp_path: Path) -> None:
+def test_latency_belongs_to_the_timed_model_alone(
+    trials: int, collect: Callable[..., dict[str, int]], tmp_path: Path
+) -> None:
     """The timed model is the best of all seeds; if its search is not finished, no row has a latency."""
     about = {
         "title": "a tiny model",
@@ -50,7 +65,7 @@ def test_latency_belongs_to_the_timed_model_alone(trials: int, tmp_path: Path) -
         )
     ]
     (tmp_path / "latency-cuda.json").write_text(json.dumps({"rows": timed, "device": "a GPU"}))
-    counts = runpy.run_path(str(COLLECT))["collect"](tmp_path, tmp_path / "out", "make")
+    counts = collect(tmp_path, tmp_path / "out", "make")
     assert counts["searches"] == 1 + (trials == 35)
     finals = pd.read_parquet(tmp_path / "out" / FINALS_FILE).set_index(["method", "seed"])
     assert finals.loc[("original", 0), ["latency_gpu", "latency_gpu_one"]].to_list() == [4.0, 3.0]
@@ -62,13 +77,17 @@ def test_latency_belongs_to_the_timed_model_alone(trials: int, tmp_path: Path) -
     assert (described["title"], described["timed"], described["command"]) == ("A tiny model", {"cuda": "a GPU"}, "make")
 
 
-def test_collecting_nothing_is_refused_and_writes_nothing(tmp_path: Path) -> None:
+def test_collecting_nothing_is_refused_and_writes_nothing(
+    collect: Callable[..., dict[str, int]], tmp_path: Path
+) -> None:
     with pytest.raises(SystemExit, match="holds no prepared experiment"):
-        runpy.run_path(str(COLLECT))["collect"](tmp_path / "nowhere", tmp_path / "out", "make")
+        collect(tmp_path / "nowhere", tmp_path / "out", "make")
     assert not (tmp_path / "out").exists()
 
 
-def test_collecting_keeps_the_experiments_of_other_runs(stored: Path, tmp_path: Path) -> None:
+def test_collecting_keeps_the_experiments_of_other_runs(
+    stored: Path, collect: Callable[..., dict[str, int]], tmp_path: Path
+) -> None:
     folder, run = Path(shutil.copytree(stored, tmp_path / "stored")), tmp_path / "run"
     before = {name: pd.read_parquet(folder / name) for name in (SEARCHES_FILE, FINALS_FILE)}
     prepared = run / "prepared" / "tiny-text"
@@ -76,7 +95,7 @@ def test_collecting_keeps_the_experiments_of_other_runs(stored: Path, tmp_path: 
     about = {"title": "again", "metric": "accuracy", "flops": 1, "parameters": 1, "left_out": [], "seconds": 1.0}
     about |= {"validation": {"accuracy": 0.9}, "test": {"accuracy": 0.8}, "also": {}}
     (prepared / "facts.json").write_text(json.dumps(about))
-    runpy.run_path(str(COLLECT))["collect"](run, folder, "make")
+    collect(run, folder, "make")
     searches, finals = (pd.read_parquet(folder / name) for name in before)
     assert set(searches["experiment"]) == {"tiny-images"}  # the other one is replaced, by a run without searches
     kept = before[SEARCHES_FILE][before[SEARCHES_FILE]["experiment"] == "tiny-images"].reset_index(drop=True)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
 import subprocess
 import sys
 from pathlib import Path
@@ -10,19 +9,12 @@ from types import ModuleType
 
 import pytest
 
-ROOT = Path(__file__).parents[1]
-SCRIPT = ROOT / "examples" / "theory.py"
+from example_case import EXAMPLES, load_example
 
 
 @pytest.fixture(scope="module")
 def theory() -> ModuleType:
-    spec = importlib.util.spec_from_file_location("theory_example", SCRIPT)
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    sys.modules[spec.name] = module
-    spec.loader.exec_module(module)
-    return module
+    return load_example("theory")
 
 
 @pytest.mark.parametrize("section", ["validity", "diagonal", "limits", "matmul", "spectra", "regret"])
@@ -60,10 +52,10 @@ def test_a_wrong_rate_would_be_noticed(theory: ModuleType, monkeypatch: pytest.M
 
 @pytest.mark.slow
 def test_whole_script_passes_and_draws(tmp_path: Path) -> None:
-    command = [sys.executable, str(SCRIPT), "--images", str(tmp_path)]
+    command = [sys.executable, str(EXAMPLES / "theory.py"), "--images", str(tmp_path)]
     result = subprocess.run(command, capture_output=True, text=True, timeout=900, check=False)
     assert result.returncode == 0, result.stdout
-    page = (ROOT / "docs" / "theory.md").read_text(encoding="utf-8")
+    page = (EXAMPLES.parent / "docs" / "theory.md").read_text(encoding="utf-8")
     count = result.stdout.strip().splitlines()[-1].split()[0]
     assert f"prints {count} comparisons" in page
     assert (tmp_path / "theory-spectrum.png").stat().st_size > 10_000
