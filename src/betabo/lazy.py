@@ -16,7 +16,8 @@ def loaded_when_used(
 
     Args:
         package: The package's `__name__`.
-        homes: The names that are offered, by the module of the package in which they are.
+        homes: The names that are offered, by the module of the package in which they are; one that is elsewhere in betabo
+            is given in full.
 
     Returns:
         The package's `__getattr__` and its `__dir__`.
@@ -24,7 +25,7 @@ def loaded_when_used(
     Example:
         >>> __getattr__, __dir__ = loaded_when_used(__name__, {"plan": ["Plan", "open_study"]})
     """
-    home = {name: f"{package}.{module}" for module, names in homes.items() for name in names}
+    home = {name: _full(package, module) for module, names in homes.items() for name in names}
 
     def load(name: str) -> Any:
         if name not in home:
@@ -32,3 +33,7 @@ def loaded_when_used(
         return getattr(import_module(home[name]), name)
 
     return load, lambda: sorted(home)
+
+
+def _full(package: str, module: str) -> str:
+    return module if module.startswith("betabo.") else f"{package}.{module}"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 import torch
+from botorch.acquisition.multi_objective import logei
 from botorch.acquisition.multi_objective.analytic import ExpectedHypervolumeImprovement
 from botorch.models import ModelListGP, SingleTaskGP
 from botorch.utils.multi_objective.box_decompositions.non_dominated import NondominatedPartitioning
@@ -68,3 +69,10 @@ def test_models_and_objectives_must_match() -> None:
     models = processes(x, x)
     with pytest.raises(ValueError, match="there are 2 models and 1 objectives"):
         log_hypervolume_improvement(models, x[:, :1])
+
+
+def test_nothing_is_compiled_for_it() -> None:
+    x = torch.rand(4, 2, dtype=torch.float64, generator=torch.Generator().manual_seed(0))
+    log_hypervolume_improvement(processes(x, x), x)
+    assert logei._load_attempted  # so BoTorch does not look for its compiled kernel, whose building takes long
+    assert logei._C is None

@@ -92,3 +92,20 @@ def test_corrupt_storage_is_kept(betabo: Betabo, command: list[str]) -> None:
     Path("betabo.db").write_bytes(content)
     assert "betabo.db" in one_line(betabo(*command))
     assert Path("betabo.db").read_bytes() == content
+
+
+def test_every_look_is_there_as_json(betabo: Betabo, tuned: optuna.Study) -> None:
+    (first, second) = json.loads(betabo("studies", "--json").stdout)
+    assert {first["name"], second["name"]} == {"tuned", "empty"}
+    rows = json.loads(betabo("show", "tuned", "--json", "--last", "3").stdout)
+    assert [row["number"] for row in rows] == [27, 28, 29]
+    assert rows[0]["value"] == tuned.trials[27].value
+    assert len(json.loads(betabo("show", "tuned", "--json", "--all").stdout)) == 30
+    assert json.loads(betabo("best", "tuned", "--json").stdout)["value"] == tuned.best_value
+
+
+def test_an_export_goes_to_the_standard_output(betabo: Betabo, tuned: optuna.Study) -> None:
+    rows = list(csv.DictReader(betabo("export", "tuned", "--out", "-").stdout.splitlines()))
+    assert len(rows) == 30
+    assert json.loads(betabo("export", "tuned", "--out", "-", "--to", "json").stdout)[7]["number"] == 7
+    assert not Path("-").exists()

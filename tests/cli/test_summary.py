@@ -70,3 +70,9 @@ def test_the_next_commands_can_be_pasted() -> None:
     print_next(console, "my study", " --storage sqlite:///a.db")
     assert "  betabo report 'my study' --storage sqlite:///a.db  # an HTML page with plots\n" in text(console)
     assert text(console).count("'my study'") == 3
+
+
+def test_a_front_of_one_trial_is_singular() -> None:
+    console = screen()
+    print_best(console, [trial(0, 1.0, 2.0)], ["minimize", "minimize"])
+    assert text(console).splitlines()[0] == "Pareto front of 1 trial:"

@@ -154,3 +154,15 @@ class TestUsualValues:
     )
     def test_are_all_where_none_is(self, values: list[float], add_trial: Callable[..., None]) -> None:
         assert self.of(values, "minimize", add_trial) is None
+
+
+class TestPlanned:
+    def test_is_the_number_of_the_plan_unless_there_are_more(self) -> None:
+        study = optuna.create_study()
+        assert read_study(study).planned is None
+        study.set_user_attr("betabo:plan", {"trials": 20})
+        assert read_study(study).planned == 20
+        study.set_user_attr("betabo:plan", {"trials": 1})
+        for value in (0.1, 0.2):
+            study.add_trial(optuna.trial.create_trial(value=value))
+        assert read_study(study).planned == 2

@@ -8,7 +8,7 @@ import pytest
 from optuna.distributions import FloatDistribution
 from optuna.trial import TrialState, create_trial
 
-from betabo.optuna.attributes import HEARTBEAT, WORKER
+from betabo.optuna.attributes import HEARTBEAT, INTERRUPTED, WORKER
 from betabo.optuna.workers import this_worker
 from betabo.studies import Plan, open_storage, open_study, run_worker
 from betabo.studies.ledger import Ledger, state_of
@@ -127,3 +127,10 @@ def test_workers_show_that_they_live(plan: Plan, monkeypatch: pytest.MonkeyPatch
     trials = open_study(plan).trials
     assert all(trial.system_attrs[HEARTBEAT] >= 1 for trial in trials)
     assert len({trial.system_attrs[WORKER]["token"] for trial in trials}) == 1
+
+
+def test_who_stops_a_worker_says_so(plan: Plan) -> None:
+    study = open_study(plan)
+    start_trial(study, DEAD)
+    assert Recovery(study).recover("it was stopped at once") == [(0, "it was stopped at once")]
+    assert study.trials[0].system_attrs[INTERRUPTED] == "it was stopped at once"

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import cast
 
+import botorch.acquisition.multi_objective.logei as botorch_logei
 from botorch.acquisition.acquisition import AcquisitionFunction
 from botorch.acquisition.multi_objective.logei import qLogExpectedHypervolumeImprovement
 from botorch.acquisition.multi_objective.objective import WeightedMCMultiOutputObjective
@@ -24,6 +25,9 @@ from torch import Tensor
 
 SAMPLES = 128
 """Quasi-random samples of the posterior over which the improvement is averaged."""
+
+# Else BoTorch compiles C++ when the first function is made, silently: 18 s on a quiet machine, a minute on a busy one.
+botorch_logei._load_attempted = True
 
 _MARGIN = 0.1  # share of the values' range by which the reference point is worse, as BoTorch infers it
 

@@ -9,7 +9,7 @@ import typer
 
 from betabo import __version__
 from betabo.cli import bench, catalogues, compress, dashboard, manage, minimize, report, reproduce, studies
-from betabo.cli.errors import DEBUG_VARIABLE, OneLineErrors
+from betabo.cli.errors import DEBUG_VARIABLE, OneLineErrors, PlainCommand
 
 app = typer.Typer(
     cls=OneLineErrors,
@@ -50,17 +50,17 @@ _LOOK = "Look at studies"
 _CHANGE = "Change studies"
 _KNOW = "Know"
 
-app.command(rich_help_panel=_RUN)(minimize.minimize)
-app.command(rich_help_panel=_RUN)(compress.compress)
-app.command(rich_help_panel=_LOOK, name="studies")(studies.show_studies)
-app.command(rich_help_panel=_LOOK)(studies.show)
-app.command(rich_help_panel=_LOOK)(studies.best)
-app.command(rich_help_panel=_LOOK, name="export")(studies.export_study)
-app.command(rich_help_panel=_LOOK)(report.report)
-app.command(rich_help_panel=_LOOK)(dashboard.dashboard)
-app.command(rich_help_panel=_CHANGE)(manage.rename)
-app.command(rich_help_panel=_CHANGE)(manage.delete)
-app.command(rich_help_panel=_KNOW)(catalogues.kernels)
-app.command(rich_help_panel=_KNOW)(catalogues.acquisitions)
+app.command(cls=PlainCommand, rich_help_panel=_RUN)(minimize.minimize)
+app.command(cls=PlainCommand, rich_help_panel=_RUN)(compress.compress)
+app.command(cls=PlainCommand, rich_help_panel=_LOOK, name="studies")(studies.show_studies)
+app.command(cls=PlainCommand, rich_help_panel=_LOOK)(studies.show)
+app.command(cls=PlainCommand, rich_help_panel=_LOOK)(studies.best)
+app.command(cls=PlainCommand, rich_help_panel=_LOOK, name="export")(studies.export_study)
+app.command(cls=PlainCommand, rich_help_panel=_LOOK)(report.report)
+app.command(cls=PlainCommand, rich_help_panel=_LOOK)(dashboard.dashboard)
+app.command(cls=PlainCommand, rich_help_panel=_CHANGE)(manage.rename)
+app.command(cls=PlainCommand, rich_help_panel=_CHANGE)(manage.delete)
+app.command(cls=PlainCommand, rich_help_panel=_KNOW)(catalogues.kernels)
+app.command(cls=PlainCommand, rich_help_panel=_KNOW)(catalogues.acquisitions)
 app.add_typer(bench.app, name="bench", rich_help_panel=_RUN)
 app.add_typer(reproduce.app, name="reproduce", rich_help_panel=_RUN)

@@ -8,13 +8,14 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from betabo.cli.errors import FAILURE, user_errors
+from betabo.cli.errors import FAILURE, PlainCommand, PlainGroup, user_errors
 
 if TYPE_CHECKING:
     from betabo.lab.bench.display import Display
     from betabo.lab.bench.runner import CampaignOutcome
 
 app = typer.Typer(
+    cls=PlainGroup,
     help="Compare optimizers on test problems: run a campaign, print its table, draw its figures.",
     no_args_is_help=True,
 )
@@ -45,7 +46,7 @@ BlockOption = Annotated[
 ]
 
 
-@app.command()
+@app.command(cls=PlainCommand)
 @user_errors
 def run(
     file: Annotated[Path, typer.Argument(metavar="FILE.toml", help="The campaign.")],
@@ -70,7 +71,7 @@ def run(
         raise typer.Exit(FAILURE)
 
 
-@app.command()
+@app.command(cls=PlainCommand)
 @user_errors
 def peers(
     out: Annotated[Path, typer.Option(metavar="DIR", help="Where the runs are kept; the report goes to DIR/report.")],
@@ -134,7 +135,7 @@ def peers(
         raise typer.Exit(FAILURE)
 
 
-@app.command()
+@app.command(cls=PlainCommand)
 @user_errors
 def table(
     folder: Runs,
@@ -163,7 +164,7 @@ def table(
         typer.echo(format_comparison(compare(values, blocks.value), f"{blocks.value}s"))
 
 
-@app.command()
+@app.command(cls=PlainCommand)
 @user_errors
 def plot(
     folder: Runs,
@@ -181,7 +182,7 @@ def plot(
         typer.echo(path)
 
 
-@app.command(name="list")
+@app.command(name="list", cls=PlainCommand)
 @user_errors
 def show_catalogues() -> None:
     """List the functions and the optimizers that a campaign can name.

@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from typing import Protocol
 
 from betabo.cli.errors import user_errors
+from betabo.cli.options import AsJson, print_json
 
 
 class _Entry(Protocol):
@@ -16,7 +17,7 @@ class _Entry(Protocol):
 
 
 @user_errors
-def kernels() -> None:
+def kernels(as_json: AsJson = False) -> None:
     """List the kernels that --kernel takes.
 
     Example: betabo kernels
@@ -24,11 +25,11 @@ def kernels() -> None:
     from betabo.kernels.catalogue import KERNELS
     from betabo.optimizer import Config
 
-    _show(KERNELS.values(), default=Config().kernel)
+    _show(KERNELS.values(), Config().kernel, as_json)
 
 
 @user_errors
-def acquisitions() -> None:
+def acquisitions(as_json: AsJson = False) -> None:
     """List the acquisition functions that --acquisition takes.
 
     Example: betabo acquisitions
@@ -36,10 +37,13 @@ def acquisitions() -> None:
     from betabo.acquisition.catalogue import ACQUISITIONS
     from betabo.optimizer import Config
 
-    _show(ACQUISITIONS.values(), default=Config().acquisition)
+    _show(ACQUISITIONS.values(), Config().acquisition, as_json)
 
 
-def _show(entries: Iterable[_Entry], default: object) -> None:
+def _show(entries: Iterable[_Entry], default: object, as_json: bool) -> None:
+    if as_json:
+        print_json([{"name": e.name, "description": e.description, "default": e.name == default} for e in entries])
+        return
     from rich.text import Text
 
     from betabo.cli.tables import console, print_table, table

@@ -14,7 +14,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, NoReturn, ParamSpec, TypeVar
 
 import typer
-from typer.core import TyperGroup
+from typer.core import TyperCommand, TyperGroup
 
 from betabo.visible import visible
 
@@ -48,7 +48,27 @@ def user_errors(command: Callable[P, R]) -> Callable[P, R]:
     return guarded
 
 
-class OneLineErrors(TyperGroup):
+class _PlainFlags:
+    """What a command and a group share: beside a flag the help shows no type."""
+
+    def get_params(self, context: Any) -> list[Any]:
+        """The options and arguments of the command."""
+        parameters: list[Any] = super().get_params(context)  # type: ignore[misc]
+        for parameter in parameters:
+            if getattr(parameter, "is_bool_flag", False) and parameter.metavar is None:
+                parameter.metavar = ""
+        return parameters
+
+
+class PlainCommand(_PlainFlags, TyperCommand):
+    """A command whose help shows flags as they are typed."""
+
+
+class PlainGroup(_PlainFlags, TyperGroup):
+    """A group of commands, the same."""
+
+
+class OneLineErrors(PlainGroup):
     """A group of commands whose usage errors are one line, like all others."""
 
     def main(

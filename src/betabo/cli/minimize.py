@@ -15,6 +15,7 @@ from betabo.cli.options import (
     DEFAULT_STORAGE,
     SEARCH_PANEL,
     STUDY_PANEL,
+    AsJson,
     KernelName,
     Logs,
     Plain,
@@ -148,6 +149,7 @@ def minimize(
     quiet: Quiet = False,
     plain: Plain = False,
     yes: Yes = False,
+    as_json: AsJson = False,
 ) -> None:
     """Minimize a function or the result of a program, and store every trial as it happens.
 
@@ -160,6 +162,7 @@ def minimize(
     """
     from betabo.cli.loading import loading
 
+    quiet = quiet or as_json
     with loading(shown=not quiet):
         from betabo.cli.run import ProgressStyle, StudyRun
         from betabo.studies import Plan, open_study
@@ -179,7 +182,10 @@ def minimize(
         opened = open_study(plan, on_warning=warn, confirm=consent(yes))
     run = StudyRun(plan, opened, workers, ProgressStyle.choose(quiet=quiet, plain=plain))
     outcome = run.to_the_end()
-    run.summarize(storage_option=storage_option(context, storage))
+    if as_json:
+        run.print_json()
+    else:
+        run.summarize(storage_option=storage_option(context, storage))
     outcome.exit_unless_complete()
 
 

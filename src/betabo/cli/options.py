@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import json
+import math
 import shlex
+from collections.abc import Mapping
+from datetime import datetime
 from pathlib import Path
-from typing import Annotated, TypeAlias
+from typing import Annotated, Any, TypeAlias
 
 import typer
 
@@ -88,6 +92,27 @@ Plain: TypeAlias = Annotated[
     ),
 ]
 """Whether a search prints lines rather than a live table."""
+
+
+AsJson: TypeAlias = Annotated[
+    bool, typer.Option("--json", help="Print JSON for another program.", rich_help_panel=SHOWN_PANEL)
+]
+"""Whether the result is for another program."""
+
+
+def print_json(data: object) -> None:
+    """Print a result for another program: JSON, times as ISO 8601, what is no number as null."""
+    typer.echo(json.dumps(_plain(data), indent=2))
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, Mapping):
+        return {str(key): _plain(entry) for key, entry in value.items()}
+    if isinstance(value, list | tuple):
+        return [_plain(entry) for entry in value]
+    if isinstance(value, float) and not math.isfinite(value):
+        return None
+    return value.isoformat() if isinstance(value, datetime) else value
 
 
 def storage_option(context: typer.Context, storage: str) -> str:

@@ -7,11 +7,12 @@ from typing import Annotated
 
 import typer
 
-from betabo.cli.errors import user_errors
+from betabo.cli.errors import PlainCommand, PlainGroup, user_errors
 from betabo.lab.reproduce.catalogue import REPRODUCTIONS
 from betabo.lab.reproduce.entry import Reproduction, Scale
 
 app = typer.Typer(
+    cls=PlainGroup,
     help="Make figures and tables of the paper anew, and compare them with what was printed.",
     epilog="Example: betabo reproduce eigendecay --scale smoke --out out/reproduce",
     no_args_is_help=True,
@@ -21,7 +22,7 @@ _SETTINGS = "placements-settings"
 _SCALE_HELP = "smoke: under a minute; standard: at most about twenty minutes on two cores; paper: its own numbers."
 
 
-@app.command("list")
+@app.command("list", cls=PlainCommand)
 @user_errors
 def show_list() -> None:
     """List what can be reproduced.
@@ -72,7 +73,7 @@ def _add_command(entry: Reproduction) -> None:
 
     example = f"Example: betabo reproduce {entry.name} --scale smoke"
     chosen = with_settings if f"{entry.name}-settings" == _SETTINGS else command
-    app.command(entry.name, help=f"{entry.description}.\n\n{example}")(chosen)
+    app.command(entry.name, cls=PlainCommand, help=f"{entry.description}.\n\n{example}")(chosen)
 
 
 def _reproduce(entry: Reproduction, scale: Scale, out: Path, workers: int, finished: bool, quiet: bool) -> None:

@@ -18,11 +18,14 @@ from rich.live import Live
 
 from betabo.cli.errors import FAILURE, INTERRUPTED, USER_ERROR, fail, warn
 from betabo.cli.live import Snapshot, column_widths, render
+from betabo.cli.options import print_json
+from betabo.cli.studies import best_as_json
 from betabo.cli.summary import print_best, print_bound_hint, print_next
 from betabo.cli.tables import assignments, clock, console, duration, values_text
 from betabo.cli.trials import TrialReader
 from betabo.optuna.best import best_trials
 from betabo.optuna.trials import TrialRecord
+from betabo.space import Fixed
 from betabo.studies import Event, Plan, Runner, StudyError
 from betabo.studies.database_errors import storage_errors
 from betabo.studies.manage import forget_if_empty
@@ -151,11 +154,20 @@ class StudyRun:
             screen.print("everything is stored; the same command again goes on")
         print_next(screen, plan.study, storage_option)
 
+    def print_json(self) -> None:
+        """Print what was found for another program."""
+        plan = self._plan
+        found = best_as_json(plan.study, plan.directions, best_trials(self._trials, plan.directions))
+        print_json({**found, "trials": self._finished(), "total": plan.trials})
+
     def _announce(self) -> None:
         if self._style is ProgressStyle.QUIET:
             return
         plan = self._plan
         self._screen.print(f"study {plan.study}: {plan.objective.describe()}", soft_wrap=True)
+        constants = {name: p.value for name, p in plan.space.parameters.items() if isinstance(p, Fixed)}
+        if constants:
+            self._screen.print(f"constant: {assignments(constants)}", soft_wrap=True)
         if self._before >= plan.trials:
             self._screen.print(f"it has {self._before} trials already; raise --trials to go on")
         elif any(trial.state != "waiting" for trial in self._trials):

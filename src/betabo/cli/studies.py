@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-import json
+import sys
 from collections.abc import Sequence
+from dataclasses import asdict
 from enum import StrEnum
 from pathlib import Path
+from tempfile import NamedTemporaryFile
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from betabo.cli.errors import user_errors
 from betabo.cli.names import file_name
-from betabo.cli.options import DEFAULT_STORAGE, Storage, StudyName
+from betabo.cli.options import DEFAULT_STORAGE, AsJson, Storage, StudyName, print_json
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -31,7 +33,7 @@ class Format(StrEnum):
 
 
 @user_errors
-def show_studies(storage: Storage = DEFAULT_STORAGE) -> None:
+def show_studies(storage: Storage = DEFAULT_STORAGE, as_json: AsJson = False) -> None:
     """List the studies of a storage.
 
     Example: betabo studies --storage sqlite:///runs.db
@@ -42,6 +44,9 @@ def show_studies(storage: Storage = DEFAULT_STORAGE) -> None:
     from betabo.studies import list_studies
 
     found = list_studies(storage)
+    if as_json:
+        print_json([asdict(info) for info in found])
+        return
     if not found:
         typer.echo("no studies yet; `betabo minimize` makes one")
         return
@@ -66,6 +71,7 @@ def show(
     storage: Storage = DEFAULT_STORAGE,
     last: Annotated[int, typer.Option(metavar="N", min=1, help="How many of the last trials.")] = 20,
     everything: Annotated[bool, typer.Option("--all", help="All trials.")] = False,
+    as_json: AsJson = False,
 ) -> None:
     """Show the trials of a study.
 
@@ -76,9 +82,13 @@ def show(
     from betabo.cli.tables import console, print_table
     from betabo.cli.trials import TrialReader
     from betabo.optuna.best import best_trials, directions_of
-    from betabo.studies import load_study
+    from betabo.studies import load_study, trial_rows
 
     study = load_study(name, storage)
+    if as_json:
+        rows = trial_rows(study)
+        print_json(rows if everything else rows[-last:])
+        return
     directions, trials = directions_of(study), TrialReader(study).read()
     shown = trials if everything else trials[-last:]
     screen = console()
@@ -94,7 +104,7 @@ def show(
 def best(
     name: StudyName,
     storage: Storage = DEFAULT_STORAGE,
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON for another program.")] = False,
+    as_json: AsJson = False,
 ) -> None:
     """Show the best trial of a study, or the Pareto front if it has several objectives.
 
@@ -110,7 +120,7 @@ def best(
     directions, trials = directions_of(study), TrialReader(study).read()
     found = best_trials(trials, directions)
     if as_json:
-        typer.echo(json.dumps(_best_json(name, directions, found), indent=2))
+        print_json(best_as_json(name, directions, found))
         return
     screen = console()
     print_best(screen, trials, directions)
@@ -125,7 +135,8 @@ def export_study(
         Format | None, typer.Option(help="Format.", show_default="from the name of --out, else parquet")
     ] = None,
     out: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="The file to write.", show_default="NAME.FORMAT")
+        Path | None,
+        typer.Option(metavar="FILE", help="The file to write; - is the standard output.", show_default="NAME.FORMAT"),
     ] = None,
     storage: Storage = DEFAULT_STORAGE,
 ) -> None:
@@ -136,6 +147,12 @@ def export_study(
     from betabo.studies import export, load_study
 
     study = load_study(name, storage)
+    if out == Path("-"):
+        sys.stdout.flush()
+        with NamedTemporaryFile() as file:
+            export(study, file.name, format=(to or Format.CSV).value)
+            sys.stdout.buffer.write(Path(file.name).read_bytes())
+        return
     form = to or _format_of(out)
     path = Path(file_name(name, f".{form}")) if out is None else out
     export(study, path, format=form.value)
@@ -153,7 +170,8 @@ def _format_of(path: Path | None) -> Format:
         ) from None
 
 
-def _best_json(name: str, directions: Sequence[str], best: Sequence[TrialRecord]) -> dict[str, Any]:
+def best_as_json(name: str, directions: Sequence[str], best: Sequence[TrialRecord]) -> dict[str, Any]:
+    """What was found, for another program: the best trial, or the front of several objectives."""
     several = len(directions) > 1
     found = [
         {

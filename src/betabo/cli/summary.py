@@ -19,7 +19,8 @@ def print_best(screen: Console, trials: Sequence[TrialRecord], directions: Seque
     """Print the best value with its point, or the trials of the front; without `points`, the value or the number."""
     found = best_trials(trials, directions)
     if len(directions) > 1:
-        screen.print(f"Pareto front of {len(found)} trials" + (":" if found and points else ""))
+        trials_of = f"{len(found)} trial{'' if len(found) == 1 else 's'}"
+        screen.print(f"Pareto front of {trials_of}" + (":" if found and points else ""))
         if found and points:
             _print_front(screen, found)
         return

@@ -1,4 +1,4 @@
-"""Names under which betabo stores something with a trial of a study, as system attributes."""
+"""Names under which betabo stores something with a trial of a study, as system attributes, and with a study."""
 
 from __future__ import annotations
 
@@ -28,3 +28,6 @@ REASON = "betabo:reason"
 
 SECONDS = "betabo:seconds"
 """How long the objective took."""
+
+PLAN = "betabo:plan"
+"""What a study is to do, without the address of its storage: an attribute of the study, as the user sees them."""

@@ -7,8 +7,9 @@ from collections import Counter
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from betabo.optuna.attributes import PLAN
 from betabo.optuna.best import best_trials, directions_of, losses_of, ranked
-from betabo.optuna.trials import STATES, TrialRecord, read_trials
+from betabo.optuna.trials import COUNTED, STATES, TrialRecord, read_trials, state_of
 
 if TYPE_CHECKING:
     from optuna.distributions import BaseDistribution
@@ -28,6 +29,7 @@ class StudyFacts:
         best: The best feasible trial; with several objectives the Pareto front. Empty if there is none yet.
         leading: The best few feasible trials, best first; with several objectives the Pareto front.
         distributions: The most recent range of each parameter, in the order of first use.
+        planned: Number of trials that the study is to reach; None if nobody said.
     """
 
     name: str
@@ -38,6 +40,7 @@ class StudyFacts:
     best: tuple[TrialRecord, ...]
     leading: tuple[TrialRecord, ...]
     distributions: dict[str, BaseDistribution]
+    planned: int | None = None
 
     @property
     def maximize(self) -> tuple[bool, ...]:
@@ -85,6 +88,7 @@ def read_study(study: Study) -> StudyFacts:
         best=tuple(best),
         leading=tuple(leading),
         distributions=distributions,
+        planned=_planned(study),
     )
 
 
@@ -163,6 +167,14 @@ def number(value: object) -> float | None:
     if isinstance(value, bool) or not isinstance(value, (int, float)) or not math.isfinite(value):
         return None
     return float(value)
+
+
+def _planned(study: Study) -> int | None:
+    plan = study.user_attrs.get(PLAN)
+    trials = plan.get("trials") if isinstance(plan, dict) else None
+    if not isinstance(trials, int):
+        return None
+    return max(trials, sum(state_of(trial) in COUNTED for trial in study.get_trials(deepcopy=False)))
 
 
 def _objective_names(study: Study) -> tuple[str, ...]:

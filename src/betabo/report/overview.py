@@ -21,7 +21,7 @@ def summary(facts: StudyFacts, parameters: Sequence[ParameterFacts]) -> str:
     if not facts.trials:
         return "The study has no trials yet."
     goals = listed(_goals(facts, "maximizes", "minimizes"))
-    count = counted(len(facts.trials), "trial")
+    count = counted(len(facts.trials) if facts.planned is None else facts.planned, "trial")
     sentences = [f"The study {goals}; {len(facts.complete)} of its {count} finished."]
     if not facts.best:
         return f"{sentences[0]} {why_no_best(facts)}"

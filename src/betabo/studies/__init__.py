@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING
 from betabo.lazy import loaded_when_used
 
 if TYPE_CHECKING:
+    from betabo.space.text import parse_parameter, parse_parameters, show_parameter, space_from_toml
     from betabo.studies.command import CommandObjective
     from betabo.studies.errors import EvaluationFailedError, ObjectiveError, StudyError
     from betabo.studies.events import Event
     from betabo.studies.function import FunctionObjective
     from betabo.studies.manage import delete_study, rename_study
     from betabo.studies.objectives import Objective, objective_from_json
-    from betabo.studies.parameters import parse_parameter, parse_parameters, show_parameter, space_from_toml
     from betabo.studies.plan import Plan, open_study
     from betabo.studies.runner import Runner, run_study
     from betabo.studies.storage import DEFAULT_STORAGE, StudyInfo, list_studies, load_study, open_storage, study_names
@@ -67,7 +67,7 @@ __getattr__, __dir__ = loaded_when_used(
         "function": ["FunctionObjective"],
         "manage": ["delete_study", "rename_study"],
         "objectives": ["Objective", "objective_from_json"],
-        "parameters": ["parse_parameter", "parse_parameters", "show_parameter", "space_from_toml"],
+        "betabo.space.text": ["parse_parameter", "parse_parameters", "show_parameter", "space_from_toml"],
         "plan": ["Plan", "open_study"],
         "runner": ["Runner", "run_study"],
         "storage": ["DEFAULT_STORAGE", "StudyInfo", "list_studies", "load_study", "open_storage", "study_names"],

@@ -13,16 +13,16 @@ from optuna.storages import RDBStorage
 from optuna.study import Study, StudyDirection, create_study
 
 from betabo.optimizer import Config
+from betabo.optuna.attributes import PLAN
 from betabo.optuna.sampler import BetaSampler
 from betabo.optuna.trials import state_of
 from betabo.space import Space
+from betabo.space.text import show_parameter
 from betabo.studies.database_errors import storage_errors
 from betabo.studies.errors import StudyError
 from betabo.studies.objectives import Objective, describe_stored, objective_from_json
-from betabo.studies.parameters import show_parameter
 from betabo.studies.storage import DEFAULT_STORAGE, open_storage, quiet_optuna, storage_place
 from betabo.studies.stored_plan import (
-    PLAN,
     accept_here,
     ensure_identity,
     is_from_here,

@@ -45,8 +45,11 @@ class Recovery:
         self._study, self._me = study, me
         self._sights: dict[int, _Sight] = {}
 
-    def recover(self) -> list[tuple[int, str]]:
+    def recover(self, explanation: str = "its worker died") -> list[tuple[int, str]]:
         """Close the trials of dead workers.
+
+        Args:
+            explanation: What happened to the worker of a trial that had its parameters.
 
         Returns:
             Number and explanation of each trial that was closed.
@@ -55,11 +58,11 @@ class Recovery:
         closed = []
         for trial in ledger.running:
             if self._is_dead(trial):
-                key, explanation = WITHDRAWN, "its worker died before it began"
+                key, why = WITHDRAWN, "its worker died before it began"
                 if _has_parameters(trial, self._study):
-                    key, explanation = INTERRUPTED, "its worker died"
-                if close_trial(self._study, trial.number, key, explanation):
-                    closed.append((trial.number, explanation))
+                    key, why = INTERRUPTED, explanation
+                if close_trial(self._study, trial.number, key, why):
+                    closed.append((trial.number, why))
         return closed
 
     def _is_dead(self, trial: FrozenTrial) -> bool:

@@ -121,7 +121,7 @@ class Runner:
             process.reported = True
         if self.study is not None:
             with suppress(StudyError), storage_errors(self._plan.storage):  # the next run will find them too
-                for number, why in Recovery(self.study).recover():
+                for number, why in Recovery(self.study).recover("it was stopped at once"):
                     self._events.put(Event("interrupted", trial=number, message=why))
 
     def wait(self) -> None:

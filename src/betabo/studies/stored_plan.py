@@ -12,9 +12,9 @@ from typing import Any
 
 from optuna.study import Study
 
+from betabo.optuna.attributes import PLAN
 from betabo.space import Space
 
-PLAN = "betabo:plan"
 IDENTITY = "betabo:identity"
 ACCEPTED = "betabo:accepted"
 

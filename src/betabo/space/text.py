@@ -11,10 +11,12 @@ from os import PathLike
 from pathlib import Path
 from typing import Any
 
-from betabo.space import Categorical, Fixed, Float, Int, Parameter, Space
-from betabo.studies.errors import StudyError
+from betabo.space.parameters import Categorical, Fixed, Float, Int, Parameter
+from betabo.space.space import Space
 
 _NAME = re.compile(r"[A-Za-z_]\w*")
+_NUMBERS = re.compile(r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?")
+_LIKE_A_RANGE = re.compile(rf"[\[(]?\s*{_NUMBERS.pattern}\s*(?:-|:|;|to|\.\.\.)\s*{_NUMBERS.pattern}\s*[\])]?")
 _FORMS = "NAME=LOW..HIGH[:int][:log][:step=S], NAME=A|B|C or NAME=VALUE"
 _KEYS = {"low", "high", "int", "log", "step", "choices", "value"}
 _CONSTANTS = {"true": True, "false": False}
@@ -32,12 +34,12 @@ def parse_parameter(text: str) -> tuple[str, Parameter]:
         The name and the parameter.
 
     Raises:
-        StudyError: The text is none of these.
+        ValueError: The text is none of these.
     """
     name, equals, definition = text.partition("=")
     name = name.strip()
     if not equals:
-        raise StudyError(f"parameter {text!r} has no '='; expected {_FORMS}.")
+        raise ValueError(f"parameter {text!r} has no '='; expected {_FORMS}.")
     _check_name(name)
     return name, _parse_definition(name, definition)
 
@@ -48,7 +50,7 @@ def parse_parameters(texts: Sequence[str]) -> Space:
     for text in texts:
         name, parameter = parse_parameter(text)
         if name in parameters:
-            raise StudyError(f"parameter {name} is given twice; expected each name once, so remove one of them.")
+            raise ValueError(f"parameter {name} is given twice; expected each name once, so remove one of them.")
         parameters[name] = parameter
     return _space(parameters)
 
@@ -61,20 +63,20 @@ def space_from_toml(path: str | PathLike[str]) -> Space:
             a table with `low` and `high` and perhaps `int`, `log` or `step`, a table with `choices`, or with `value`.
 
     Raises:
-        StudyError: The file cannot be read, or a parameter in it is wrong.
+        ValueError: The file cannot be read, or a parameter in it is wrong.
     """
     try:
         data = tomllib.loads(Path(path).read_text(encoding="utf-8"))
     except OSError as error:
-        raise StudyError(f"cannot read {path}: {error.strerror}; give the path of a TOML file.") from error
+        raise ValueError(f"cannot read {path}: {error.strerror}; give the path of a TOML file.") from error
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise StudyError(f"{path} is no TOML: {error}.") from error
+        raise ValueError(f"{path} is no TOML: {error}.") from error
     unknown = sorted(set(data) - {"parameters"})
     if unknown:
-        raise StudyError(f"{path} has the unknown entry {unknown[0]!r}; expected one table, [parameters].")
+        raise ValueError(f"{path} has the unknown entry {unknown[0]!r}; expected one table, [parameters].")
     table = data.get("parameters")
     if not isinstance(table, dict):
-        raise StudyError(f"{path} has no table [parameters]; expected lines such as lr = '1e-5..1e-1:log' under it.")
+        raise ValueError(f"{path} has no table [parameters]; expected lines such as lr = '1e-5..1e-1:log' under it.")
     parameters = {}
     for name, entry in table.items():
         _check_name(name)
@@ -103,26 +105,38 @@ def show_parameter(parameter: Parameter) -> str:
 
 def _check_name(name: str) -> None:
     if not _NAME.fullmatch(name):
-        raise StudyError(f"parameter name {name!r} is not allowed; expected letters, digits and '_', no digit first.")
+        raise ValueError(f"parameter name {name!r} is not allowed; expected letters, digits and '_', no digit first.")
 
 
 def _space(parameters: Mapping[str, Parameter]) -> Space:
     try:
         return Space(parameters)
-    except (TypeError, ValueError) as error:
-        raise StudyError(str(error)) from error
+    except TypeError as error:
+        raise ValueError(str(error)) from error
 
 
 def _parse_definition(name: str, definition: str) -> Parameter:
     definition = definition.strip()
     if not definition:
-        raise StudyError(f"parameter {name} has nothing behind '='; expected {_FORMS}.")
+        raise ValueError(f"parameter {name} has nothing behind '='; expected {_FORMS}.")
     fields = _split(name, definition, "|")
     if len(fields) > 1:
         return _make(name, Categorical, choices=_scalars(name, fields))
     if definition[0] not in "'\"" and ".." in definition:
         return _parse_interval(name, definition)
+    if _is_slip(definition):
+        numbers = _NUMBERS.findall(definition)
+        example = f"{name}={numbers[0]}..{numbers[1]}" if len(numbers) == 2 else f"{name}=0..1"
+        raise ValueError(
+            f"parameter {name}={definition} was read as the constant text {definition!r}; a range is written "
+            f"{example}, and choices {name}=a|b|c. For the text itself put it in quotes: {name}='{definition}'."
+        )
     return _make(name, Fixed, value=_scalars(name, fields)[0])
+
+
+def _is_slip(text: str) -> bool:
+    """Whether a text without quotes was rather meant as a range or as choices."""
+    return text[:1] not in ("'", '"') and ("," in text or _LIKE_A_RANGE.fullmatch(text) is not None)
 
 
 def _parse_interval(name: str, definition: str) -> Parameter:
@@ -132,13 +146,13 @@ def _parse_interval(name: str, definition: str) -> Parameter:
     for option in options:
         key, equals, value = option.partition("=")
         if key in settings:
-            raise StudyError(f"parameter {name} has ':{key}' twice; expected it once.")
+            raise ValueError(f"parameter {name} has ':{key}' twice; expected it once.")
         if key in ("int", "log") and not equals:
             settings[key] = True
         elif key == "step" and equals:
             settings[key] = _number(name, "step", value)
         else:
-            raise StudyError(f"parameter {name} has the unknown option ':{option}'; expected :int, :log or :step=S.")
+            raise ValueError(f"parameter {name} has the unknown option ':{option}'; expected :int, :log or :step=S.")
     return _interval(name, settings)
 
 
@@ -146,14 +160,14 @@ def _interval(name: str, settings: Mapping[str, Any]) -> Parameter:
     arguments = {key: value for key, value in settings.items() if key != "int"}
     for key in ("int", "log"):
         if not isinstance(settings.get(key, False), bool):
-            raise StudyError(f"parameter {name}: {key} is {settings[key]!r}, expected true or false.")
+            raise ValueError(f"parameter {name}: {key} is {settings[key]!r}, expected true or false.")
     if not settings.get("int"):
         return _make(name, Float, **arguments)
     for key in {"low", "high", "step"} & arguments.keys():
         value = arguments[key]
         if isinstance(value, float) and math.isfinite(value):
             if not value.is_integer():
-                raise StudyError(f"parameter {name}: {key} is {value!r}, expected a whole number with int.")
+                raise ValueError(f"parameter {name}: {key} is {value!r}, expected a whole number with int.")
             arguments[key] = int(value)
     return _make(name, Int, **arguments)
 
@@ -166,14 +180,14 @@ def _from_entry(name: str, entry: object) -> Parameter:
         return _make(name, Fixed, value=entry)
     unknown = sorted(set(entry) - _KEYS)
     if unknown:
-        raise StudyError(f"parameter {name} has the unknown key {unknown[0]!r}; expected {', '.join(sorted(_KEYS))}.")
+        raise ValueError(f"parameter {name} has the unknown key {unknown[0]!r}; expected {', '.join(sorted(_KEYS))}.")
     if "choices" in entry and len(entry) == 1:
         return _make(name, Categorical, choices=entry["choices"])
     if "value" in entry and len(entry) == 1:
         return _make(name, Fixed, value=entry["value"])
     if {"low", "high"} <= entry.keys() and not {"choices", "value"} & entry.keys():
         return _interval(name, entry)
-    raise StudyError(
+    raise ValueError(
         f"parameter {name} has the keys {', '.join(sorted(entry)) or 'none'}; "
         "expected low and high (perhaps int, log, step), or choices, or value."
     )
@@ -183,13 +197,13 @@ def _make(name: str, kind: type[Parameter], **arguments: Any) -> Parameter:
     try:
         return kind(**arguments)
     except (TypeError, ValueError) as error:
-        raise StudyError(f"parameter {name}: {error}") from error
+        raise ValueError(f"parameter {name}: {error}") from error
 
 
 def _number(name: str, what: str, text: str) -> float | int:
     number = _as_number(text.strip())
     if number is None:
-        raise StudyError(f"parameter {name}: the {what} is {text.strip()!r}, expected a number.")
+        raise ValueError(f"parameter {name}: the {what} is {text.strip()!r}, expected a number.")
     return number
 
 
@@ -216,7 +230,7 @@ def _split(name: str, text: str, separator: str) -> list[str]:
             fields.append(field.strip())
             field = ""
     if quote:
-        raise StudyError(f"parameter {name} has an open quote in {text!r}; close it.")
+        raise ValueError(f"parameter {name} has an open quote in {text!r}; close it.")
     fields.append(field.strip())
     return fields
 
@@ -224,7 +238,7 @@ def _split(name: str, text: str, separator: str) -> list[str]:
 def _scalars(name: str, fields: Sequence[str]) -> list[Any]:
     """The values that texts mean: all numbers, all booleans, or text."""
     if any(not field for field in fields):
-        raise StudyError(
+        raise ValueError(
             f"parameter {name} has an empty choice in {'|'.join(fields)!r}; write '' in quotes to mean it."
         )
     numbers = [_as_number(field) for field in fields]
@@ -250,7 +264,7 @@ def _show_scalars(values: Sequence[Any]) -> list[str]:
     shown = [json.dumps(value) if isinstance(value, bool) else str(value) for value in values]
     if all(isinstance(value, str) for value in values):
         plain = all(_as_number(v) is None and v not in _CONSTANTS and not set(v) & set("|'\"") for v in shown)
-        dotted = len(values) == 1 and ".." in shown[0]
+        dotted = len(values) == 1 and (".." in shown[0] or _is_slip(shown[0]))
         if not plain or dotted or not all(v == v.strip() and v for v in shown):
             return [_quoted(v) for v in shown]
     return shown

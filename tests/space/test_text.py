@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from betabo.space import Categorical, Fixed, Float, Int, Parameter
-from betabo.studies import StudyError, parse_parameter, parse_parameters, show_parameter, space_from_toml
+from betabo.space.text import parse_parameter, parse_parameters, show_parameter, space_from_toml
 
 
 @pytest.mark.parametrize(
@@ -74,18 +74,18 @@ def test_step_becomes_a_grid() -> None:
     ],
 )
 def test_mistakes_are_explained(text: str, message: str) -> None:
-    with pytest.raises(StudyError, match=message.replace("|", r"\|").replace("(", r"\(")) as caught:
+    with pytest.raises(ValueError, match=message.replace("|", r"\|").replace("(", r"\(")) as caught:
         parse_parameter(text)
     assert "\n" not in str(caught.value)
 
 
 def test_a_name_may_be_given_once() -> None:
-    with pytest.raises(StudyError, match="x is given twice"):
+    with pytest.raises(ValueError, match="x is given twice"):
         parse_parameters(["x=0..1", "x=1..2"])
 
 
 def test_a_space_needs_a_free_parameter() -> None:
-    with pytest.raises(StudyError, match="no free parameter"):
+    with pytest.raises(ValueError, match="no free parameter"):
         parse_parameters(["x=1"])
 
 
@@ -158,12 +158,12 @@ def test_a_file_holds_a_space(tmp_path: Path) -> None:
     ],
 )
 def test_mistakes_in_a_file_are_explained(tmp_path: Path, text: str, message: str) -> None:
-    with pytest.raises(StudyError, match=message):
+    with pytest.raises(ValueError, match=message):
         space_from_toml(write(tmp_path, text))
 
 
 def test_a_missing_file_is_explained(tmp_path: Path) -> None:
-    with pytest.raises(StudyError, match=r"cannot read .*nothing.toml: No such file"):
+    with pytest.raises(ValueError, match=r"cannot read .*nothing.toml: No such file"):
         space_from_toml(tmp_path / "nothing.toml")
 
 
@@ -171,3 +171,17 @@ def test_other_objects_are_not_shown() -> None:
     stranger: Any = "x"
     with pytest.raises(TypeError, match="expected a Float"):
         show_parameter(stranger)
+
+
+@pytest.mark.parametrize("text", ["0-1", "0,1", "0:1", "1e-5 to 1e-1", "[0, 1]", "-1--0.5", "relu,gelu"])
+def test_what_looks_like_a_range_or_like_choices_is_no_constant(text: str) -> None:
+    with pytest.raises(ValueError, match=r"was read as the constant text .* a range is written x="):
+        parse_parameter(f"x={text}")
+    assert parse_parameter(f"x='{text}'") == ("x", Fixed(text))
+    assert parse_parameter(f"x={show_parameter(Fixed(text))}") == ("x", Fixed(text))
+
+
+@pytest.mark.parametrize("text", ["2026-11-19", "resnet-50", "a-b", "-7", "1e-5", "http://host:80"])
+def test_other_text_is_a_constant(text: str) -> None:
+    _, parameter = parse_parameter(f"x={text}")
+    assert isinstance(parameter, Fixed)
