@@ -16,8 +16,8 @@ def loaded_when_used(
 
     Args:
         package: The package's `__name__`.
-        homes: The names that are offered, by the module of the package in which they are; one that is elsewhere in betabo
-            is given in full.
+        homes: The names that are offered, by the module of the package in which they are; the name of another package's
+            module is given in full.
 
     Returns:
         The package's `__getattr__` and its `__dir__`.
