@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-import copy
 import itertools
 import math
-import pickle
 from unittest import TestCase
 
 import pytest
 import torch
 from gpytorch.kernels import RBFKernel
-from gpytorch.priors import LogNormalPrior
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy import integrate, stats
@@ -245,29 +242,6 @@ class TestEcosystem(CubeKernelTestCase, TestCase):
 
     def create_kernel_ard(self, num_dims: int, **kwargs: object) -> BetaKernel:
         return BetaKernel(ard_num_dims=num_dims, **kwargs)
-
-
-def test_batched_bandwidths_and_weights_act_member_by_member() -> None:
-    kernel = BetaKernel(ard_num_dims=3, batch_shape=torch.Size([2])).double()
-    kernel.bandwidth = torch.tensor([[[0.1, 0.5, 2.0]], [[3.0, 0.2, 0.7]]], dtype=torch.float64)
-    kernel.boundary_weight = torch.tensor([[[0.2]], [[0.9]]], dtype=torch.float64)
-    x, y = torch.rand(40, 3, dtype=torch.float64), torch.rand(5, 2, 30, 3, dtype=torch.float64)
-    whole = kernel(x, y).to_dense()
-    assert whole.shape == (5, 2, 40, 30)
-    for member in range(2):
-        torch.testing.assert_close(whole[:, member], kernel[member](x, y[:, member]).to_dense())
-
-
-@pytest.mark.parametrize("duplicate", [copy.deepcopy, lambda kernel: pickle.loads(pickle.dumps(kernel))])
-def test_copies_are_equal_and_independent(duplicate: object) -> None:
-    kernel = BetaKernel(ard_num_dims=3, bandwidth_prior=LogNormalPrior(0.0, 1.0)).double()
-    kernel.bandwidth, kernel.boundary_weight = torch.tensor([0.2, 0.4, 0.8]), 0.3
-    x = torch.rand(50, 3, dtype=torch.float64)
-    before = kernel(x).to_dense()
-    other = duplicate(kernel)  # type: ignore[operator]
-    assert torch.equal(other(x).to_dense(), before)
-    other.bandwidth = 5.0
-    assert torch.equal(kernel(x).to_dense(), before)
 
 
 @pytest.mark.parametrize("weight", ["learned", 0.7])

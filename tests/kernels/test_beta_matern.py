@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import copy
 import itertools
 import math
-import pickle
 from unittest import TestCase
 
 import pytest
@@ -186,13 +184,6 @@ class TestEcosystem(CubeKernelTestCase, TestCase):
 
     def create_kernel_ard(self, num_dims: int, **kwargs: object) -> BetaMaternKernel:
         return BetaMaternKernel(nu=1.5, ard_num_dims=num_dims, boundary_weight="learned", **kwargs)
-
-
-@pytest.mark.parametrize("duplicate", [copy.deepcopy, lambda kernel: pickle.loads(pickle.dumps(kernel))])
-def test_copies_are_equal(duplicate: object) -> None:
-    kernel = make(1.5, 0.3, 0.7, 2)
-    x = torch.rand(20, 2, dtype=torch.float64)
-    assert torch.equal(duplicate(kernel)(x).to_dense(), kernel(x).to_dense())  # type: ignore[operator]
 
 
 def test_is_not_stationary_although_it_has_a_lengthscale() -> None:

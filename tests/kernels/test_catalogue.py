@@ -75,6 +75,14 @@ class TestConformance(KernelTests):
         return self.entry.make(dims)
 
 
+@pytest.mark.parametrize("name", KERNELS)
+def test_a_kernel_and_its_priors_can_be_pickled(name: str) -> None:
+    kernel, x = KERNELS[name].make(3).double(), torch.rand(6, 3, dtype=torch.float64)
+    other = pickle.loads(pickle.dumps(kernel))
+    assert torch.equal(other(x).to_dense(), kernel(x).to_dense())
+    assert [entry[0] for entry in other.named_priors()] == [entry[0] for entry in kernel.named_priors()]
+
+
 def test_boundary_weights_are_those_of_the_names() -> None:
     assert KERNELS["beta"].make(2).base_kernel.learns_boundary_weight
     for name, weight in (("beta-paper", 1.0), ("beta-correlation", 0.0)):

@@ -1,4 +1,4 @@
-"""Choice of method, and what is kept between calls."""
+"""Choice of method, and what both have to do."""
 
 from __future__ import annotations
 
@@ -10,125 +10,12 @@ from torch import Tensor
 
 import betabo.kernels.direct as direct_module
 import betabo.kernels.distance as distance_module
-import betabo.kernels.matmul as matmul_module
-from betabo import BetaKernel, BetaMaternKernel
+from betabo import BetaKernel
 from betabo.kernels.chebyshev import DEGREES
 from betabo.kernels.direct import direct_sum
 from betabo.kernels.distance import merge_degrees, sq_distance
 from betabo.kernels.exponentials import exponential_form
-from betabo.kernels.matmul import FeatureCache
-
-
-class Counter:
-    """Counts the points for which features are built, and the quadratic forms that are built."""
-
-    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        self.points = 0
-        self.forms = 0
-        features, matrices = matmul_module.chebyshev_features, matmul_module.chebyshev_matrix
-
-        def counted_features(x: Tensor, degree: int) -> Tensor:
-            self.points += x.shape[:-1].numel()
-            return features(x, degree)
-
-        def counted_matrices(bandwidth: Tensor, degree: int) -> Tensor:
-            self.forms += 1
-            return matrices(bandwidth, degree)
-
-        monkeypatch.setattr(matmul_module, "chebyshev_features", counted_features)
-        monkeypatch.setattr(matmul_module, "chebyshev_matrix", counted_matrices)
-
-
-@pytest.fixture
-def counter(monkeypatch: pytest.MonkeyPatch) -> Counter:
-    return Counter(monkeypatch)
-
-
-def test_features_of_the_training_points_are_built_once_in_a_fit(counter: Counter) -> None:
-    kernel = BetaKernel(ard_num_dims=4, method="matmul").double()
-    x = torch.rand(50, 4, dtype=torch.float64)
-    for h in (1.0, 1.1, 2.0, 0.9):
-        kernel.bandwidth = h
-        kernel(x.clone()).to_dense().sum().backward()
-    assert counter.points == 50  # the first degree served the later ones
-
-
-def test_queries_build_their_own_features_only(counter: Counter) -> None:
-    kernel = BetaMaternKernel(ard_num_dims=4).double()
-    train = torch.rand(80, 4, dtype=torch.float64)
-    kernel(train).to_dense()
-    counter.points = counter.forms = 0
-    for _ in range(3):
-        query = torch.rand(5, 1, 4, dtype=torch.float64, requires_grad=True)
-        joined = torch.cat([train.expand(5, 80, 4), query], dim=-2)  # as GPyTorch does it
-        kernel(query, joined).to_dense().sum().backward()
-    assert counter.forms == 0
-    assert counter.points <= 3 * 5 * 2
-
-
-@pytest.mark.parametrize("queries", [1, 2, 40])
-@pytest.mark.parametrize("kernel_type", [BetaKernel, BetaMaternKernel])
-def test_known_points_still_get_their_gradients(kernel_type: type[BetaKernel], queries: int) -> None:
-    kernel = kernel_type(ard_num_dims=3).double()
-    train = torch.rand(60, 3, dtype=torch.float64)
-    query = torch.rand(4, queries, 3, dtype=torch.float64)
-    kernel(train).to_dense()
-    gradients = []
-    for method in ("auto", "lgamma"):
-        kernel.method = method
-        leaves = [train.clone().requires_grad_(), query.clone().requires_grad_(), *kernel.parameters()]
-        joined = torch.cat([leaves[0].expand(4, 60, 3), leaves[1]], dim=-2)
-        covariance = kernel(leaves[1], joined).to_dense()
-        mix = torch.sin(torch.arange(covariance.numel(), dtype=torch.float64)).view_as(covariance)
-        gradients.append(torch.autograd.grad((covariance * mix).sum(), leaves))
-    for matmul, direct in zip(*gradients, strict=True):
-        torch.testing.assert_close(matmul, direct, rtol=1e-7, atol=1e-9)
-
-
-def test_changed_points_or_bandwidths_are_noticed() -> None:
-    kernel = BetaKernel(ard_num_dims=2, boundary_weight=0.0, method="matmul").double()
-    x = torch.rand(30, 2, dtype=torch.float64)
-    kernel(x).to_dense()
-    x.mul_(0.5)  # in place: the same tensor, other points
-    kernel.bandwidth = 0.3
-    weight = torch.ones(1, 2, dtype=torch.float64)
-    expected = torch.exp(-0.5 * direct_sum(x, x, kernel.bandwidth, weight))
-    torch.testing.assert_close(kernel(x).to_dense(), expected, rtol=1e-8, atol=1e-12)
-
-
-def test_backward_uses_the_bandwidths_of_its_own_forward() -> None:
-    kernel = BetaKernel(ard_num_dims=2, boundary_weight=0.0, method="matmul").double()
-    train = torch.rand(30, 2, dtype=torch.float64)
-    query = torch.rand(1, 2, dtype=torch.float64, requires_grad=True)
-    known = train.clone().requires_grad_()
-    kernel(train).to_dense()
-    first = kernel(query, known).to_dense().sum()
-    expected = torch.autograd.grad(first, [query, known], retain_graph=True)
-    with torch.no_grad():
-        kernel.bandwidth = 3.0
-        kernel(query, known).to_dense()
-    found = torch.autograd.grad(first, [query, known])
-    for a, b in zip(found, expected, strict=True):
-        assert torch.equal(a, b)
-
-
-def test_only_a_few_point_sets_are_kept() -> None:
-    cache = FeatureCache(capacity=2)
-    one = torch.ones(1, 3, dtype=torch.float64)
-    for _ in range(5):
-        x = torch.rand(20, 3, dtype=torch.float64)
-        sq_distance(x, x, one, one, method="matmul", cache=cache)
-    assert len(cache) == 2
-
-
-def test_automatic_choice_follows_bandwidth_and_size(monkeypatch: pytest.MonkeyPatch, counter: Counter) -> None:
-    large, small = torch.rand(200, 5, dtype=torch.float64), torch.rand(2, 5, dtype=torch.float64)
-    one = torch.ones(1, 5, dtype=torch.float64)
-    sq_distance(small, small, one, one)
-    sq_distance(large, large, 1e-3 * one, one)
-    assert counter.points == 0
-    sq_distance(large, large, one, one)
-    assert counter.points == 200
+from kernels.feature_counter import FeatureCounter
 
 
 @pytest.mark.parametrize("method", ["matmul", "lgamma"])
@@ -143,35 +30,10 @@ def test_leading_batch_dimensions_broadcast(method: str) -> None:
             torch.testing.assert_close(whole[i, j], direct_sum(x1[i, 0], x2[j], h[j], w), rtol=1e-8, atol=1e-9)
 
 
-def test_a_set_with_itself_in_a_batch_has_zero_diagonal() -> None:
-    x = torch.rand(3, 10, 2, dtype=torch.float64)
-    one = torch.ones(1, 2, dtype=torch.float64)
-    distance = sq_distance(x, x.clone(), one, one, method="matmul")
-    assert torch.equal(distance.diagonal(dim1=-2, dim2=-1), torch.zeros(3, 10, dtype=torch.float64))
-
-
 def test_empty_sets() -> None:
     kernel = BetaKernel(ard_num_dims=2).double()
     covariance = kernel(torch.rand(0, 2, dtype=torch.float64), torch.rand(3, 2, dtype=torch.float64)).to_dense()
     assert covariance.shape == (0, 3)
-
-
-@pytest.mark.parametrize("method", ["matmul", "lgamma"])
-def test_nothing_larger_than_the_result_is_saved(method: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    n, dims = 200, 40
-    monkeypatch.setattr(direct_module, "_BLOCK", n * n)
-    sizes: list[int] = []
-
-    def note(tensor: Tensor) -> Tensor:
-        sizes.append(tensor.numel())
-        return tensor
-
-    kernel = BetaKernel(ard_num_dims=dims, method=method).double()  # type: ignore[arg-type]
-    x = torch.rand(n, dims, dtype=torch.float64)
-    with torch.autograd.graph.saved_tensors_hooks(note, lambda tensor: tensor):
-        kernel(x).to_dense().sum().backward()
-    assert n * n in sizes
-    assert max(sizes) == n * n
 
 
 def test_small_bandwidths_take_exponentials_where_there_are_many_pairs(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -223,3 +85,32 @@ def test_merging_is_for_small_problems() -> None:
     degrees = [12, 20, 24, 32]
     assert merge_degrees(degrees, 100) == [32] * 4
     assert merge_degrees(degrees, 10**9) == degrees
+
+
+def test_automatic_choice_follows_bandwidth_and_size(monkeypatch: pytest.MonkeyPatch) -> None:
+    counter = FeatureCounter(monkeypatch)
+    large, small = torch.rand(200, 5, dtype=torch.float64), torch.rand(2, 5, dtype=torch.float64)
+    one = torch.ones(1, 5, dtype=torch.float64)
+    sq_distance(small, small, one, one)
+    sq_distance(large, large, 1e-3 * one, one)
+    assert counter.points == 0
+    sq_distance(large, large, one, one)
+    assert counter.points == 200
+
+
+@pytest.mark.parametrize("method", ["matmul", "lgamma"])
+def test_nothing_larger_than_the_result_is_saved(method: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    n, dims = 200, 40
+    monkeypatch.setattr(direct_module, "_BLOCK", n * n)
+    sizes: list[int] = []
+
+    def note(tensor: Tensor) -> Tensor:
+        sizes.append(tensor.numel())
+        return tensor
+
+    kernel = BetaKernel(ard_num_dims=dims, method=method).double()  # type: ignore[arg-type]
+    x = torch.rand(n, dims, dtype=torch.float64)
+    with torch.autograd.graph.saved_tensors_hooks(note, lambda tensor: tensor):
+        kernel(x).to_dense().sum().backward()
+    assert n * n in sizes
+    assert max(sizes) == n * n

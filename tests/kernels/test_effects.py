@@ -307,18 +307,6 @@ def test_diagonals() -> None:
     assert torch.equal(kernel(x, diag=True), torch.ones(6, dtype=torch.float64))
 
 
-def test_batched_parameters_act_member_by_member() -> None:
-    kernel = MainEffectsKernel(3, batch_shape=torch.Size([2])).double()
-    kernel.lengthscale = torch.rand(2, 1, 3, dtype=torch.float64) + 0.1
-    x, y = rows(8, 3), rows(5, 2, 6, 3)
-    whole, alone = kernel(x, y).to_dense(), kernel(x).to_dense()
-    assert whole.shape == (5, 2, 8, 6)
-    assert alone.shape == (2, 8, 8)
-    for member in range(2):
-        torch.testing.assert_close(whole[:, member], kernel[member](x, y[:, member]).to_dense())
-        torch.testing.assert_close(alone[member], kernel[member](x).to_dense())
-
-
 def test_batches_of_points_share_the_parameters() -> None:
     kernel, x = make(3), rows(4, 2, 7, 3)
     whole = kernel(x).to_dense()

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import copy
 import itertools
 import math
-import pickle
 import warnings
 from unittest import TestCase
 
@@ -161,28 +159,6 @@ class TestEcosystem(CubeKernelTestCase, TestCase):
 
     def create_kernel_ard(self, num_dims: int, **kwargs: object) -> NewtonGirardKernel:
         return NewtonGirardKernel(ard_num_dims=num_dims, **kwargs)
-
-
-def test_batched_parameters_act_member_by_member() -> None:
-    kernel = NewtonGirardKernel(ard_num_dims=3, batch_shape=torch.Size([2])).double()
-    kernel.lengthscale = torch.rand(2, 1, 3, dtype=torch.float64) + 0.1
-    kernel.order_variance = torch.rand(2, 3, dtype=torch.float64) + 0.1
-    x, y = torch.rand(8, 3, dtype=torch.float64), torch.rand(5, 2, 6, 3, dtype=torch.float64)
-    whole = kernel(x, y).to_dense()
-    assert whole.shape == (5, 2, 8, 6)
-    for member in range(2):
-        torch.testing.assert_close(whole[:, member], kernel[member](x, y[:, member]).to_dense())
-
-
-@pytest.mark.parametrize("duplicate", [copy.deepcopy, lambda kernel: pickle.loads(pickle.dumps(kernel))])
-def test_copies_are_equal_and_independent(duplicate: object) -> None:
-    kernel = NewtonGirardKernel(ard_num_dims=3, variance_prior=LogNormalPrior(0.0, 1.0)).double()
-    x = torch.rand(5, 3, dtype=torch.float64)
-    before = kernel(x).to_dense()
-    other = duplicate(kernel)  # type: ignore[operator]
-    assert torch.equal(other(x).to_dense(), before)
-    other.order_variance = 5.0
-    assert torch.equal(kernel(x).to_dense(), before)
 
 
 def test_state_dict_restores_everything() -> None:

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import copy
 import itertools
 import math
-import pickle
 from unittest import TestCase
 
 import mpmath as mp
@@ -152,30 +150,6 @@ class TestEcosystem(CubeKernelTestCase, TestCase):
 
     def create_kernel_no_ard(self, **kwargs: object) -> CylindricalKernel:
         return CylindricalKernel(**kwargs)
-
-
-def test_batched_parameters_act_member_by_member() -> None:
-    kernel = CylindricalKernel(batch_shape=torch.Size([2])).double()
-    kernel.alpha = torch.tensor([[[0.6]], [[0.9]]])
-    kernel.beta = torch.tensor([[[1.9]], [[1.2]]])
-    kernel.angular_weights = torch.rand(2, 4) + 0.1
-    kernel.lengthscale = torch.tensor([[[0.3]], [[0.8]]], dtype=torch.float64)
-    x, y = torch.rand(8, 3, dtype=torch.float64), torch.rand(5, 2, 6, 3, dtype=torch.float64)
-    whole = kernel(x, y).to_dense()
-    assert whole.shape == (5, 2, 8, 6)
-    for member in range(2):
-        torch.testing.assert_close(whole[:, member], kernel[member](x, y[:, member]).to_dense())
-
-
-@pytest.mark.parametrize("duplicate", [copy.deepcopy, lambda kernel: pickle.loads(pickle.dumps(kernel))])
-def test_copies_are_equal_and_independent(duplicate: object) -> None:
-    kernel = CylindricalKernel(variance_prior=LogNormalPrior(0.0, 1.0)).double()
-    x = torch.rand(5, 3, dtype=torch.float64)
-    before = kernel(x).to_dense()
-    other = duplicate(kernel)  # type: ignore[operator]
-    assert torch.equal(other(x).to_dense(), before)
-    other.angular_weights, other.alpha = 5.0, 0.6
-    assert torch.equal(kernel(x).to_dense(), before)
 
 
 def test_state_dict_restores_everything() -> None:

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import copy
 import itertools
 import math
-import pickle
 from unittest import TestCase
 
 import mpmath as mp
@@ -175,17 +173,6 @@ def test_batched_warps_act_member_by_member() -> None:
     assert whole.shape == (5, 2, 8, 6)
     for member in range(2):
         torch.testing.assert_close(whole[:, member], kernel[member](x, y[:, member]).to_dense())
-
-
-@pytest.mark.parametrize("duplicate", [copy.deepcopy, lambda kernel: pickle.loads(pickle.dumps(kernel))])
-def test_copies_are_equal_and_independent(duplicate: object) -> None:
-    kernel = make([0.5, 2.0], [1.5, 0.7], dims=2)
-    x = torch.rand(5, 2, dtype=torch.float64)
-    before = kernel(x).to_dense()
-    other = duplicate(kernel)  # type: ignore[operator]
-    assert torch.equal(other(x).to_dense(), before)
-    other.concentration1, other.base_kernel.lengthscale = 5.0, 0.1
-    assert torch.equal(kernel(x).to_dense(), before)
 
 
 def test_state_dict_restores_everything() -> None:
