@@ -1,9 +1,13 @@
 """Compressions to a size without a search, compared with simpler ones, on a model that is trained for the task first.
 
-    python examples/compression/by_size.py --model models/minilm --data data/glue --dense models/sst2 --out sst2.json
+    python examples/compression/by_size.py run --model models/minilm --data data/glue --task sst2 --work out/sst2
+    python examples/compression/by_size.py run ... --work out/sst2 --steps 40
+    python examples/compression/by_size.py collect out/sst2 out/mrpc --out examples/compression/results/by-size.parquet
 
-For each size and way of compressing, the metric on the validation and on the test examples, before any training and,
-with --steps, after it. Everything is in one JSON file, and the model that was trained for the task in --dense.
+Each way of compressing is judged on test examples, before any training and, with --steps, after it; the answers to all
+of these are kept, so that any comparison is one of the same examples. What is done is one line of a file in --work, and
+the same command goes on from there. A seed is one of the examples that are measured on, and of training afterwards;
+the original is trained once.
 """
 
 from __future__ import annotations
@@ -11,25 +15,42 @@ from __future__ import annotations
 import argparse
 import json
 import time
+from collections.abc import Iterator
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    import torch
+
+    from betabo.compress.by_size import CompressionBySize
+    from betabo.compress.problem import CompressionProblem
+
+DENSE, ROWS, ABOUT = "dense", "rows.jsonl", "about.json"
 
 
 def main() -> None:
-    """Read the command line, train the model if it is not there, and compare."""
+    """Read the command line."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--model", type=Path, required=True, help="folder of an encoder with a tokenizer")
-    parser.add_argument("--data", type=Path, required=True, help="folder of the data")
-    parser.add_argument("--task", default="sst2", help="name of the task")
-    parser.add_argument("--dense", type=Path, required=True, help="folder for the model trained for the task")
-    parser.add_argument("--out", type=Path, required=True, help="file of the results")
-    parser.add_argument("--max-length", type=int, default=40, help="tokens of a text")
-    parser.add_argument("--max-train", type=int, default=4000)
-    parser.add_argument("--max-validation", type=int, default=800)
-    parser.add_argument("--dense-steps", type=int, default=130)
-    parser.add_argument("--steps", type=int, nargs="+", default=[0], help="steps of training after compression")
-    parser.add_argument("--sizes", type=float, nargs="+", default=[0.5, 0.3, 0.15])
-    parser.add_argument("--seed", type=int, default=0)
-    compare(parser.parse_args())
+    commands = parser.add_subparsers(required=True)
+    run = commands.add_parser("run", help="compare on one task")
+    run.add_argument("--model", type=Path, required=True, help="folder of an encoder with a tokenizer")
+    run.add_argument("--data", type=Path, required=True, help="folder of the data")
+    run.add_argument("--task", default="sst2", help="name of the task")
+    run.add_argument("--work", type=Path, required=True, help="folder for the trained model and the results")
+    run.add_argument("--max-length", type=int, default=64, help="tokens of a text")
+    run.add_argument("--max-train", type=int, default=4000)
+    run.add_argument("--max-test", type=int, default=872)
+    run.add_argument("--dense-steps", type=int, default=130)
+    run.add_argument("--steps", type=int, default=0, help="steps of training after compression")
+    run.add_argument("--sizes", type=float, nargs="+", default=[0.3, 0.15, 0.5])
+    run.add_argument("--seeds", type=int, default=3)
+    run.set_defaults(call=compare)
+    collect = commands.add_parser("collect", help="put the results of some tasks into one file")
+    collect.add_argument("work", type=Path, nargs="+")
+    collect.add_argument("--out", type=Path, required=True)
+    collect.set_defaults(call=collect_rows)
+    arguments = parser.parse_args()
+    arguments.call(arguments)
 
 
 def compare(arguments: argparse.Namespace) -> None:
@@ -37,74 +58,158 @@ def compare(arguments: argparse.Namespace) -> None:
     import torch
 
     from betabo.compress.by_size import CompressionBySize
-    from betabo.compress.figures import figures_of, int8_model
     from betabo.compress.pretrained import load_model
     from betabo.compress.problem import CompressionProblem
     from betabo.compress.settings import CompressionMethod, Training
     from betabo.compress.tasks import task_by_name
     from betabo.compress.training import finetune
-    from betabo.compress.whitening import factors_of
 
-    start = time.time()
     torch.set_num_threads(1)
     task = task_by_name(arguments.task, arguments.model, max_length=arguments.max_length)
-    limits = {"max_train": arguments.max_train, "max_validation": arguments.max_validation}
-    data = task.load(arguments.data, seed=arguments.seed, **limits)
+    data = task.load(arguments.data, max_train=arguments.max_train, max_validation=100, cache=arguments.work / "data")
     training = Training(steps=arguments.dense_steps, batch=32, rate=1e-4)
-    if not arguments.dense.is_dir():
-        model = load_model(arguments.model, task, data, seed=arguments.seed).model
-        finetune(model, task, data.train, training, seed=arguments.seed, progress=_say)
-        model.save_pretrained(arguments.dense)
-        task.tokenizer.save_pretrained(arguments.dense)
-    model = load_model(arguments.dense, task, data).model
-    method = CompressionMethod(training=training, device="cpu", seed=arguments.seed)
-    problem = CompressionProblem(model, task, data, method)
-    seconds = {"dense": time.time() - start}
-
-    def scores(model: torch.nn.Module) -> dict[str, float]:
-        judged = {"validation": data.validation, "test": data.test}
-        return {name: problem.judge(model, split, short=True)[task.metric] for name, split in judged.items()}
-
-    results = [{"size": 1.0, "way": "original", "steps": 0, **scores(problem.model)}]
-    results.append({"size": 1.0, "way": "int8", "steps": 0, **scores(int8_model(problem.model))})
-    ours = {steps: CompressionBySize(problem, steps=steps) for steps in arguments.steps}
-    sized = ours[arguments.steps[0]]
-    start = time.time()
-    _ = sized.factors
-    seconds["factors"] = time.time() - start
-    _ = sized.sensitivities
-    seconds["sensitivities"] = time.time() - start - seconds["factors"]
-    for other in ours.values():
-        other.__dict__.update(factors=sized.factors, sensitivities=sized.sensitivities)
-    plain = {steps: CompressionBySize(problem, steps=steps) for steps in arguments.steps}
-    for other in plain.values():
-        other.__dict__.update(factors=factors_of(problem.model, problem.plan), sensitivities=sized.sensitivities)
-    for size in arguments.sizes:
-        for steps in arguments.steps:
-            ways = {
-                "by sensitivity, whitened": ours[steps].at(size),
-                "one ratio, whitened": ours[steps].uniform(size),
-                "one ratio, plain": plain[steps].uniform(size),
-            }
-            for way, made in ways.items():
-                row = {"size": made.result.size, "way": way, "steps": steps, **scores(made.model)}
-                results.append({"target": size, **row, "ratios": made.ratios if way.startswith("by") else None})
-                print({key: value for key, value in results[-1].items() if key != "ratios"}, flush=True)
-    table = {
-        "original": figures_of(problem, problem.model).to_json(),
-        "int8": figures_of(problem, int8_model(problem.model), like=problem.model).to_json(),
-        **{f"size {size:g}": figures_of(problem, sized.at(size).model).to_json() for size in arguments.sizes},
-    }
-    seconds["all"] = time.time() - start
-    settings = {name: str(value) if isinstance(value, Path) else value for name, value in vars(arguments).items()}
-    settings = {name: value for name, value in settings.items() if name not in ("model", "data", "dense", "out")}
-    about = {"settings": settings, "seconds": seconds, "machine": "one thread of a shared CPU", "metric": task.metric}
-    about["sensitivities"] = sized.sensitivities.to_json()
-    arguments.out.write_text(json.dumps({**about, "results": results, "figures": table}, indent=1) + "\n")
+    dense = arguments.work / DENSE
+    if not dense.is_dir():
+        model = load_model(arguments.model, task, data).model
+        finetune(model, task, data.train, training, progress=lambda *done: print(*done, flush=True), short=True)
+        model.save_pretrained(dense)
+        task.tokenizer.save_pretrained(dense)
+    model = load_model(dense, task, data).model
+    settings = ("task", "max_length", "max_train", "max_test", "dense_steps")
+    (arguments.work / ABOUT).write_text(json.dumps({name: getattr(arguments, name) for name in settings}))
+    for seed in range(arguments.seeds):
+        problem = CompressionProblem(model, task, data, CompressionMethod(training=training, device="cpu", seed=seed))
+        sized = CompressionBySize(problem, arguments.work / f"seed{seed}", steps=arguments.steps)
+        journal = Journal(arguments.work / ROWS, problem, arguments.max_test)
+        for size in (1.0, *arguments.sizes):
+            for way, make in ways_to(sized, size, seed, arguments.steps):
+                journal.add({"way": way, "target": size, "steps": arguments.steps, "seed": seed}, make)
 
 
-def _say(step: int, loss: float) -> None:
-    print(f"step {step}: loss {loss:.3f}", flush=True)
+def ways_to(sized: CompressionBySize, size: float, seed: int, steps: int) -> Iterator[tuple[str, Any]]:
+    """Names of ways to compress to a size, and functions that give a model, the share that is left, and its ratios.
+
+    What is not random is done for the first seed alone.
+    """
+    from betabo.compress.figures import int8_model
+
+    problem, plan = sized.problem, sized.problem.plan
+    if size == 1.0:
+        if seed == 0 and steps == 0:
+            yield "original", lambda: (problem.model, 1.0, {})
+            yield "int8", lambda: (int8_model(problem.model), 1.0, {})
+        return
+
+    def made(point: Any) -> tuple[torch.nn.Module, float, dict[str, float]]:
+        return point.model, point.result.size, dict(point.ratios)
+
+    yield "by sensitivity", lambda: made(sized.at(size))
+    yield "one ratio", lambda: made(sized.uniform(size))
+    if steps == 0 and seed == 0:
+        yield "plain, one ratio", lambda: made(_plain(sized).uniform(size))
+        yield "magnitude", lambda: (pruned(problem, size), size, {})
+    if steps:
+        yield "LoSparse, one ratio", lambda: losparse(problem, plan, size, steps)
+
+
+def _plain(sized: CompressionBySize) -> CompressionBySize:
+    """The same with decompositions of the weights, whatever comes in."""
+    from betabo.compress.by_size import CompressionBySize
+    from betabo.compress.whitening import factors_of
+
+    other = CompressionBySize(sized.problem)
+    other.__dict__["factors"] = factors_of(sized.problem.model, sized.problem.plan)
+    return other
+
+
+def pruned(problem: CompressionProblem, size: float) -> torch.nn.Module:
+    """The model with the smallest weights of each layer set to zero, the same share in all, biases untouched."""
+    import copy
+
+    import torch
+
+    model = copy.deepcopy(problem.model)
+    for layer in problem.plan.layers:
+        weight: torch.Tensor = model.get_submodule(layer.name).weight.data  # type: ignore[union-attr, operator, assignment]
+        kept = int(size * layer.parameters - layer.bias * layer.outputs)
+        threshold = weight.abs().flatten().kthvalue(weight.numel() - kept).values
+        weight[weight.abs() <= threshold] = 0.0
+    return model
+
+
+def losparse(
+    problem: CompressionProblem, plan: Any, size: float, steps: int, keep: float = 0.05
+) -> tuple[torch.nn.Module, float, dict[str, float]]:
+    """LoSparse with one ratio: plain decompositions, rows of the remainder pruned while it is trained."""
+    from dataclasses import replace
+
+    from betabo.compress.allocation import uniform_ratio
+    from betabo.compress.problem import CompressionProblem
+
+    method = problem.method
+    method = replace(method, training=replace(method.training, steps=steps), pruning=replace(method.pruning, keep=keep))
+    ratio = uniform_ratio(plan, size, keep)
+    model, result = CompressionProblem(problem.model, problem.task, problem.data, method).compress(ratio)
+    return model, result.size, dict.fromkeys(plan.coordinates, ratio)
+
+
+class Journal:
+    """Results as lines of a file, each done once.
+
+    Args:
+        path: The file.
+        problem: The problem, with test examples.
+        most: Test examples that are used at most, the first ones.
+    """
+
+    def __init__(self, path: Path, problem: CompressionProblem, most: int) -> None:
+        self._path, self._problem = path, problem
+        test = problem.data.test
+        if test is None:
+            raise ValueError("the data has no test examples; give some.")
+        self._test = test.subset(range(min(most, len(test))))
+        lines = path.read_text(encoding="utf-8").splitlines() if path.is_file() else []
+        self._done = [
+            {name: row[name] for name in ("way", "target", "steps", "seed")} for row in map(json.loads, lines)
+        ]
+
+    def add(self, key: dict[str, Any], make: Any) -> None:
+        """Make a model and judge it, unless it is done."""
+        if key in self._done:
+            return
+        start, cpu = time.perf_counter(), time.process_time()
+        model, size, ratios = make()
+        made, made_cpu = time.perf_counter() - start, time.process_time() - cpu
+        correct = self._correct(model)
+        row = {**key, "size": size, "seconds": made, "cpu_seconds": made_cpu, "ratios": ratios}
+        with self._path.open("a", encoding="utf-8") as file:
+            file.write(json.dumps({**row, "correct": "".join("01"[value] for value in correct)}) + "\n")
+        print(key, f"accuracy {sum(correct) / len(correct):.4f}, made in {made:.0f} s ({made_cpu:.0f})", flush=True)
+
+    def _correct(self, model: torch.nn.Module) -> list[bool]:
+        """Which of the test examples are answered rightly, in their order."""
+        import torch
+
+        from betabo.compress.batches import short_batches
+
+        order, batches = short_batches(self._test, 64)
+        model.eval()
+        with torch.inference_mode():
+            found = [self._problem.task.predictions(model, batch)["label"] == batch["label"] for batch in batches]
+        answers: list[bool] = torch.cat(found)[order.argsort()].tolist()
+        return answers
+
+
+def collect_rows(arguments: argparse.Namespace) -> None:
+    """Put the results of some tasks into one Parquet file."""
+    import pandas as pd
+
+    tables = []
+    for work in arguments.work:
+        about = json.loads((work / ABOUT).read_text(encoding="utf-8"))
+        rows = pd.read_json(work / ROWS, lines=True, dtype={"correct": str})
+        tables.append(rows.assign(ratios=rows["ratios"].map(lambda ratios: [*ratios.values()]), **about))
+    pd.concat(tables, ignore_index=True).to_parquet(arguments.out, compression="zstd")
 
 
 if __name__ == "__main__":

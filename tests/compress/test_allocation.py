@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from torch import nn
 
-from betabo.compress.allocation import CAUTION, allocate, uniform_ratio
+from betabo.compress.allocation import allocate, uniform_ratio
 from betabo.compress.plan import CompressionPlan
 from betabo.compress.sensitivity import Sensitivities
 
@@ -50,9 +50,9 @@ def test_equals_get_equal_ratios() -> None:
 def test_no_other_choice_of_the_same_size_loses_less() -> None:
     plan = plan_of(3, width=40)
     worth = [0.2, 1.0, 4.0]
-    ratios = allocate(plan, decaying(plan, worth), 0.3)
-
-    cautious = [(1 - CAUTION) * value + CAUTION * sum(worth) / len(worth) for value in worth]
+    caution = 0.1
+    ratios = allocate(plan, decaying(plan, worth), 0.3, caution=caution)
+    cautious = [(1 - caution) * value + caution * sum(worth) / len(worth) for value in worth]
 
     def loss(values: tuple[float, ...]) -> float:
         return sum(value * np.exp(-8 * ratio) for value, ratio in zip(cautious, values, strict=True))
@@ -60,6 +60,17 @@ def test_no_other_choice_of_the_same_size_loses_less() -> None:
     size = plan.size(ratios, 0.0)
     others = [x for x in itertools.product(np.geomspace(0.05, 0.95, 25), repeat=3) if plan.size(list(x), 0.0) <= size]
     assert loss(tuple(ratios.values())) < 1.1 * min(map(loss, others))
+
+
+def test_the_more_caution_the_more_alike() -> None:
+    plan = plan_of(4)
+    found = decaying(plan, [0.01, 0.3, 3, 30])
+    spreads = []
+    for caution in (0.0, 0.1, 0.3, 1.0):
+        ratios = allocate(plan, found, 0.3, caution=caution).values()
+        spreads.append(max(ratios) / min(ratios))
+    assert spreads == sorted(spreads, reverse=True)
+    assert spreads[-1] < 1.2 < 5 < spreads[0]
 
 
 def test_what_costs_nothing_goes_first() -> None:

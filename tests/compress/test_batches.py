@@ -4,7 +4,7 @@ from typing import Any
 
 import torch
 
-from betabo.compress.batches import short_batches, whole_batches
+from betabo.compress.batches import short_batches, shortened, whole_batches
 from betabo.compress.tasks import Split
 
 
@@ -41,3 +41,12 @@ def test_a_model_sees_the_same(tiny_bert: Any) -> None:
         whole = tiny_bert(split.tensors["input_ids"], split.tensors["attention_mask"]).logits
         short = torch.cat([tiny_bert(batch["input_ids"], batch["attention_mask"]).logits for batch in batches])
     torch.testing.assert_close(short[order.argsort()], whole)
+
+
+def test_a_batch_without_texts_or_without_padding_stays_as_it_is() -> None:
+    images = {"image": torch.randn(2, 3, 4, 4)}
+    assert shortened(images) is images
+    full = {"input_ids": torch.ones(2, 3), "attention_mask": torch.ones(2, 3, dtype=torch.int64)}
+    assert all(torch.equal(tensor, full[name]) for name, tensor in shortened(full).items())
+    empty = {"input_ids": torch.ones(2, 3), "attention_mask": torch.zeros(2, 3, dtype=torch.int64)}
+    assert shortened(empty)["input_ids"].shape == (2, 1)

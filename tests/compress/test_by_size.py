@@ -52,6 +52,28 @@ def test_it_loses_less_than_one_ratio_for_all(sized: CompressionBySize) -> None:
     assert loss(sized.at(0.25)) < loss(sized.uniform(0.25))
 
 
+def test_of_several_designs_the_best_on_other_examples_is_taken(
+    problem: CompressionProblem, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    sized = CompressionBySize(problem, examples=64)
+    judged: list[float] = []
+    mean_loss = by_size.mean_loss
+
+    def noted(model: Any, task: Any, batches: Any) -> float:
+        seen = {tuple(row) for batch in sized._batches for row in batch["input_ids"].tolist()}
+        assert not seen & {tuple(row) for batch in batches for row in batch["input_ids"].tolist()}
+        judged.append(mean_loss(model, task, batches))
+        return judged[-1]
+
+    monkeypatch.setattr(by_size, "mean_loss", noted)
+    found = sized.at(0.25)
+    assert len(judged) == 5
+    assert mean_loss(found.model, problem.task, sized._other_batches) == min(judged)
+    monkeypatch.setattr(by_size, "mean_loss", lambda *_: next(losses))
+    losses = iter([5.0, 4.0, 3.0, 2.0, 1.0])  # the last is one ratio for all
+    assert sized.at(0.25).ratios == sized.uniform(0.25).ratios
+
+
 def test_sensitivities_are_kept_until_something_changes(
     problem: CompressionProblem, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -171,3 +171,22 @@ def test_model_that_waits_for_the_device_is_trained_step_by_step(split):
     for model in (Waits(), nn.Linear(10, 2), Waits()):  # those that can be recorded are not disturbed
         losses = finetune(model.cuda(), Sign(), split, Training(steps=100, rate=1e-2))
         assert sum(losses[-20:]) < 0.8 * sum(losses[:20])
+
+
+def test_texts_are_trained_on_without_the_padding_that_all_of_a_batch_have():
+    lengths, losses = [], {}
+
+    class Counting(Sign):
+        def loss(self, model, batch):
+            lengths.append(batch["x"].shape[1])
+            return nn.functional.cross_entropy(
+                model((batch["x"] * batch["attention_mask"]).sum(1, keepdim=True)), batch["y"]
+            )
+
+    x, mask = torch.ones(6, 8), (torch.arange(8) < torch.tensor([[3], [5], [2], [5], [1], [4]])).long()
+    padded = Split({"x": x, "attention_mask": mask, "y": torch.tensor([0, 1, 0, 1, 0, 1])})
+    for short in (False, True):
+        torch.manual_seed(0)
+        losses[short] = finetune(nn.Linear(1, 2), Counting(), padded, Training(steps=3, batch=6), short=short)
+    assert lengths == [8, 8, 8, 5, 5, 5]
+    assert losses[True] == pytest.approx(losses[False])

@@ -20,10 +20,10 @@ from betabo.compress.sensitivity import Sensitivities
 STEPS = 48
 """Ratios between the bounds that a coordinate can have."""
 
-CAUTION = 0.1
-"""Share of the mean over the coordinates in what each is taken to be worth: some hundred examples say of many that they
-are worth nothing, and all of these at the lowest ratio together are worth something. Chosen on validation examples of
-SST-2, where 0 was worse at sizes of 0.5 and 0.3, and 0.3 about as good.
+CAUTIONS = (0.0, 0.1, 0.3, 1.0)
+"""Shares of the mean over the coordinates in what each is taken to be worth: some hundred examples say of many that they
+are worth nothing, and all of these at the lowest ratio together are worth something. How much of that to believe is
+decided by other examples, see `CompressionBySize.at`.
 """
 
 
@@ -41,6 +41,7 @@ def allocate(
     sensitivities: Sensitivities,
     target: float,
     bounds: tuple[float, float] = (0.05, 0.95),
+    caution: float = CAUTIONS[1],
     keep: float = 0.0,
 ) -> dict[str, float]:
     """Ratios for which the layers have at most a share of their parameters, with the least loss.
@@ -50,6 +51,7 @@ def allocate(
         sensitivities: How much each coordinate is worth.
         target: Parameters of the layers after compression, as a share of what they were, biases included.
         bounds: Lowest and highest ratio; a layer may also stay as it is.
+        caution: Share of the mean over the coordinates in what each is taken to be worth, from 0 to 1.
         keep: Share of the rows that each layer keeps.
 
     Returns:
@@ -60,7 +62,7 @@ def allocate(
     """
     if not 0 < target <= 1:
         raise ValueError(f"the target size is {target!r}, expected a share above 0 and at most 1.")
-    choices = {name: list(_choices(plan, sensitivities, name, bounds, keep)) for name in plan.coordinates}
+    choices = {name: list(_choices(plan, sensitivities, name, bounds, caution, keep)) for name in plan.coordinates}
     hulls = {name: _hull(found) for name, found in choices.items()}
     chosen = {name: hull[0] for name, hull in hulls.items()}
     excess = sum(choice.parameters for choice in chosen.values()) - target * plan.parameters
@@ -97,12 +99,17 @@ def uniform_ratio(plan: CompressionPlan, target: float, keep: float = 0.0) -> fl
 
 
 def _choices(
-    plan: CompressionPlan, sensitivities: Sensitivities, name: str, bounds: tuple[float, float], keep: float
+    plan: CompressionPlan,
+    sensitivities: Sensitivities,
+    name: str,
+    bounds: tuple[float, float],
+    caution: float,
+    keep: float,
 ) -> Iterator[_Choice]:
     layers = [layer for layer in plan.layers if layer.group == name]
     known, own = np.array([*sensitivities.rises(name), (1.0, 0.0)]).T
     mean = np.mean([[rise for _, rise in sensitivities.rises(other)] for other in plan.coordinates], axis=0)
-    values = (1 - CAUTION) * own + CAUTION * np.append(mean, 0.0)
+    values = (1 - caution) * own + caution * np.append(mean, 0.0)
     floor = 1e-3 * max(values.max(), 1e-12)  # a logarithm needs something above zero
     for ratio in [*np.geomspace(*bounds, STEPS).tolist(), 1.0]:
         parameters = sum(layer.weights(ratio, keep) + layer.bias * layer.outputs for layer in layers)

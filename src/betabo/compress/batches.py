@@ -31,14 +31,17 @@ def short_batches(split: Split, size: int) -> tuple[Tensor, Batches]:
     mask = split.tensors.get("attention_mask")
     if mask is None:
         return whole_batches(split, size)
-    lengths = mask.sum(1).cpu()
-    order = lengths.argsort(stable=True)
-    return order, (_shortened(split, rows, int(lengths[rows].max()), mask.shape[1]) for rows in order.split(size))
+    order = mask.sum(1).cpu().argsort(stable=True)
+    return order, (shortened(split.subset(rows).tensors) for rows in order.split(size))
 
 
-def _shortened(split: Split, rows: Tensor, length: int, longest: int) -> dict[str, Tensor]:
-    """Some examples, of which everything that has a place for each token is cut."""
+def shortened(batch: dict[str, Tensor]) -> dict[str, Tensor]:
+    """A batch without the padding that all of its texts have on the right; one without `attention_mask` as it is."""
+    mask = batch.get("attention_mask")
+    if mask is None:
+        return batch
+    length = max(1, int(mask.sum(1).max()))
     return {
-        name: tensor[:, :length] if tensor.ndim > 1 and tensor.shape[1] == longest else tensor
-        for name, tensor in split.subset(rows).tensors.items()
+        name: tensor[:, :length] if tensor.ndim > 1 and tensor.shape[1] == mask.shape[1] else tensor
+        for name, tensor in batch.items()
     }

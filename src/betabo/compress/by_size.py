@@ -17,15 +17,14 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from betabo.compress.allocation import allocate, uniform_ratio
+from betabo.compress.allocation import CAUTIONS, allocate, uniform_ratio
 from betabo.compress.batches import short_batches
-from betabo.compress.data import choose
 from betabo.compress.figures import ModelFigures, figures_of, int8_model
 from betabo.compress.finish import write_model
 from betabo.compress.layers import Factors
 from betabo.compress.preparation import write_json
 from betabo.compress.problem import CompressionProblem, CompressionResult
-from betabo.compress.sensitivity import Sensitivities, measure_sensitivities
+from betabo.compress.sensitivity import Sensitivities, mean_loss, measure_sensitivities
 from betabo.compress.store import CompressedModel
 from betabo.compress.training import finetune
 from betabo.compress.whitening import factors_of
@@ -124,18 +123,20 @@ class CompressionBySize:
     def at(self, size: float) -> SizedModel:
         """The compression to a size.
 
+        Sensitivities are estimates. So a few designs compete, which believe more or less of them, and one ratio for all
+        layers: the one with the lowest loss on training examples on which nothing was measured is taken.
+
         Args:
             size: Parameters of the layers, as a share of what they were; at most this much is left.
 
         Raises:
             ValueError: It cannot be reached; the message has the smallest size that can be.
         """
-        return self.made(size, allocate(self.problem.plan, self.sensitivities, size, self.problem.method.bounds))
+        return self.made(size, self._best_design(size))
 
     def uniform(self, size: float) -> SizedModel:
         """The compression to a size with one ratio for all layers."""
-        ratio = uniform_ratio(self.problem.plan, size)
-        return self.made(size, dict.fromkeys(self.problem.plan.coordinates, ratio))
+        return self.made(size, self._one_ratio(size))
 
     def made(self, size: float, ratios: Mapping[str, float]) -> SizedModel:
         """The compression with these ratios."""
@@ -144,8 +145,15 @@ class CompressionBySize:
         model = truncate(problem.model, problem.plan, chosen, 0.0, self.factors)
         if self.steps:
             training = replace(problem.method.training, steps=self.steps)
-            seed = problem.method.seed
-            finetune(model, problem.task, problem.data.train, training, seed=seed, device=problem.device)
+            finetune(
+                model,
+                problem.task,
+                problem.data.train,
+                training,
+                seed=problem.method.seed,
+                device=problem.device,
+                short=True,
+            )
         made, result = problem.judged(model, chosen, 0.0, start, short=True)
         return SizedModel(size, dict(ratios), result, made)
 
@@ -154,7 +162,7 @@ class CompressionBySize:
         found = []
         for size in sorted(sizes):
             try:
-                ratios = allocate(self.problem.plan, self.sensitivities, size, self.problem.method.bounds)
+                ratios = self._best_design(size)
             except ValueError:
                 continue
             found.append(replace(self.made(size, ratios), model=None))
@@ -227,10 +235,35 @@ class CompressionBySize:
         assert model is not None
         return model
 
+    def _best_design(self, size: float) -> dict[str, float]:
+        plan, bounds = self.problem.plan, self.problem.method.bounds
+        designs = [allocate(plan, self.sensitivities, size, bounds, caution) for caution in CAUTIONS]
+        designs.append(self._one_ratio(size))
+
+        def loss(ratios: dict[str, float]) -> float:
+            model = truncate(self.problem.model, plan, plan.ratios(ratios), 0.0, self.factors)
+            return mean_loss(model, self.problem.task, self._other_batches)
+
+        return min(designs, key=loss)
+
+    def _one_ratio(self, size: float) -> dict[str, float]:
+        return dict.fromkeys(self.problem.plan.coordinates, uniform_ratio(self.problem.plan, size))
+
     @cached_property
     def _batches(self) -> list[dict[str, Tensor]]:
+        """The examples that layers are decomposed for and that sensitivities are measured on."""
+        return self._chosen(slice(0, self._examples))
+
+    @cached_property
+    def _other_batches(self) -> list[dict[str, Tensor]]:
+        """As many others; the same if there are too few."""
+        others = slice(self._examples, 2 * self._examples)
+        return self._chosen(others) if len(self.problem.data.train) >= others.stop else self._batches
+
+    def _chosen(self, part: slice) -> list[dict[str, Tensor]]:
         train = self.problem.data.train
-        split = train.subset(choose(len(train), self._examples, self.problem.method.seed))
+        order = torch.randperm(len(train), generator=torch.Generator().manual_seed(self.problem.method.seed))
+        split = train.subset(order[part].sort().values)
         return list(short_batches(split.to(self.problem.device), _BATCH)[1])
 
     def _key(self) -> str:

@@ -120,7 +120,7 @@ class CompressionPlan:
         """
         if group not in GROUPS:
             raise ValueError(f"group is {group!r}, expected one of {', '.join(map(repr, GROUPS))}.")
-        blocks = _blocks(model)
+        blocks = blocks_of(model)
         linears = {name: module for name, module in model.named_modules() if is_linear(module)}
         inside = {name: _block_of(name, blocks) for name in linears}
         if blocks and group == "layer":
@@ -215,7 +215,7 @@ class CompressionPlan:
         return sum(layer.weights(ratios[layer.name], keep) + layer.bias * layer.outputs for layer in self.layers)
 
 
-def _blocks(model: nn.Module) -> list[str]:
+def blocks_of(model: nn.Module) -> list[str]:
     """Paths of the blocks, in the model's order."""
     found: list[str] = []
     for name, module in model.named_modules():

@@ -6,11 +6,11 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-import torch
 from torch import Tensor, nn
 
 from betabo.compress.layers import Factors
-from betabo.compress.plan import CompressionPlan
+from betabo.compress.plan import CompressionPlan, blocks_of
+from betabo.compress.prefix import PrefixedLoss
 from betabo.compress.without_training import truncated_layer
 
 if TYPE_CHECKING:
@@ -55,12 +55,9 @@ class Sensitivities:
         return cls(float(stored["base"]), losses)
 
 
-@torch.inference_mode()
 def mean_loss(model: nn.Module, task: Task, batches: Sequence[Mapping[str, Tensor]]) -> float:
     """The mean loss over examples, in the mode that the model is in."""
-    counts = [len(next(iter(batch.values()))) for batch in batches]
-    losses = [float(task.loss(model, dict(batch))) * count for batch, count in zip(batches, counts, strict=True)]
-    return sum(losses) / sum(counts)
+    return PrefixedLoss(model, task, (), batches).base
 
 
 def measure_sensitivities(
@@ -84,10 +81,11 @@ def measure_sensitivities(
         ratios: The ratios.
         progress: Called with the number of coordinates that are done, and of all.
     """
-    base = mean_loss(model, task, batches)
+    loss = PrefixedLoss(model, task, blocks_of(model), batches)
     losses: dict[str, dict[float, float]] = {}
     for coordinate in plan.coordinates:
         layers = [layer for layer in plan.layers if layer.group == coordinate]
+        loss.skip(min(layer.block or 0 for layer in layers))
         originals = {layer.name: model.get_submodule(layer.name) for layer in layers}
         losses[coordinate] = {}
         try:
@@ -95,10 +93,10 @@ def measure_sensitivities(
                 for layer in layers:
                     small = truncated_layer(originals[layer.name], layer, ratio, 0.0, factors[layer.name])
                     model.set_submodule(layer.name, small)
-                losses[coordinate][ratio] = mean_loss(model, task, batches)
+                losses[coordinate][ratio] = loss()
         finally:
             for name, module in originals.items():
                 model.set_submodule(name, module)
         if progress is not None:
             progress(len(losses), plan.dims)
-    return Sensitivities(base, losses)
+    return Sensitivities(loss.base, losses)

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 import torch
 from torch import Tensor, nn
 
-from betabo.compress.batches import short_batches, whole_batches
+from betabo.compress.batches import short_batches, shortened, whole_batches
 from betabo.compress.layers import LoSparseLinear
 from betabo.compress.pruning import RowPruner, keep_largest
 from betabo.compress.settings import Precision, Pruning, Training
@@ -54,6 +54,7 @@ def finetune(
     seed: int = 0,
     device: torch.device | str | None = None,
     progress: Callable[[int, float], None] | None = None,
+    short: bool = False,
 ) -> list[float]:
     """Train a model in place, and prune its `LoSparseLinear` layers on the way.
 
@@ -68,6 +69,8 @@ def finetune(
         seed: Seed.
         device: Where to train; None for where the model is.
         progress: Called now and then with the number of steps done and the loss.
+        short: Whether a batch of texts is read without the padding that all of it have. It is the same but for
+            rounding, and quicker where steps are not recorded, as on a CPU.
 
     Returns:
         The loss at every step.
@@ -86,7 +89,7 @@ def finetune(
     mode = model.training
     model.train()
     with _seeded(seed):
-        run = _Run(model, task, split.to(device), training, pruner, seed, device)
+        run = _Run(model, task, split.to(device), training, pruner, seed, device, short=short)
         losses = run.to_the_end(progress)
     model.train(mode)
     model.zero_grad(set_to_none=True)
@@ -146,7 +149,10 @@ class _Run:
         pruner: RowPruner | None,
         seed: int,
         device: torch.device,
+        *,
+        short: bool,
     ) -> None:
+        self._short = short and device.type == "cpu"  # a recorded step has one shape
         self._model, self._task, self._split, self._training = model, task, split, training
         self._pruner, self._device = pruner, device
         self._position = torch.zeros(1, dtype=torch.long, device=device)
@@ -178,7 +184,7 @@ class _Run:
     def _step(self) -> None:
         rows = self._order.index_select(0, self._position).squeeze(0)
         batch = {name: tensor.index_select(0, rows) for name, tensor in self._split.tensors.items()}
-        batch = self._task.augment(batch)
+        batch = self._task.augment(shortened(batch) if self._short else batch)
         self._optimizer.zero_grad(set_to_none=True)
         with _arithmetic(self._device, self._training.precision):
             loss = self._task.loss(self._model, batch)
