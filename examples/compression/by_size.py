@@ -126,8 +126,6 @@ def pruned(problem: CompressionProblem, size: float) -> torch.nn.Module:
     """The model with the smallest weights of each layer set to zero, the same share in all, biases untouched."""
     import copy
 
-    import torch
-
     model = copy.deepcopy(problem.model)
     for layer in problem.plan.layers:
         weight: torch.Tensor = model.get_submodule(layer.name).weight.data  # type: ignore[union-attr, operator, assignment]

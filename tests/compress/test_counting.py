@@ -16,12 +16,12 @@ from betabo.compress.counting import (
     compare,
     count_flops,
     count_parameters,
-    layer_tokens,
     measure_latency,
 )
 from betabo.compress.layers import CompactLinear, LoSparseLinear
 from betabo.compress.plan import CompressionPlan
 from betabo.compress.without_training import compress_model
+from compress.models_case import make_t5
 
 ARCHITECTURES = ["tiny_vit", "tiny_bert", "tiny_gpt2", "tiny_deberta"]
 
@@ -91,58 +91,41 @@ def test_flops_of_an_encoder_of_pytorch_are_not_lost_in_its_fused_kernel() -> No
 
 
 @pytest.mark.parametrize("architecture", ARCHITECTURES)
-@pytest.mark.parametrize("keep", [0.0, 0.2])
-def test_flops_after_compression_follow_from_one_pass_before(
-    architecture: str, keep: float, request: pytest.FixtureRequest
-) -> None:
+def test_flops_fall_by_what_the_layers_lose_for_each_vector(architecture: str, request: pytest.FixtureRequest) -> None:
     model = request.getfixturevalue(architecture)
+    plan, example = CompressionPlan.of(model), example_of(model)
+    small = compress_model(model, np.linspace(0.05, 0.95, plan.dims), keep=0.2)
+    vectors: dict[str, int] = dict.fromkeys((layer.name for layer in plan.layers), 0)
+    for name in vectors:
+
+        def count(_module: nn.Module, inputs: tuple[Tensor, ...], name: str = name) -> None:
+            vectors[name] += inputs[0].numel() // inputs[0].shape[-1]
+
+        model.get_submodule(name).register_forward_pre_hook(count)
+    before = count_flops(model, example)
+    forms = small.compression.layers
+    lost = sum(2 * vectors[layer.name] * (layer.parameters - forms[layer.name].parameters) for layer in plan.layers)
+    assert count_flops(small, example) == before - lost
+
+
+def test_flops_of_a_model_that_asks_a_layer_for_its_dtype_are_no_more() -> None:
+    model = make_t5()
+    tokens = torch.arange(12).view(1, 12)
+    example = {"input_ids": tokens, "decoder_input_ids": tokens}
     plan = CompressionPlan.of(model)
-    example = example_of(model)
-    tokens = layer_tokens(model, plan, example)
-    ratios = np.linspace(0.05, 0.95, plan.dims)
-
-    layer_ratios = plan.ratios(ratios)
-    full = sum(2 * tokens[layer.name] * layer.outputs * layer.inputs for layer in plan.layers)
-    predicted = (
-        count_flops(model, example)
-        - full
-        + sum(2 * tokens[layer.name] * layer.weights(layer_ratios[layer.name], keep) for layer in plan.layers)
-    )
-
-    assert count_flops(compress_model(model, ratios, keep=keep), example) == predicted
-
-
-def test_tokens_are_the_vectors_through_each_layer(tiny_vit: Any, tiny_bert: Any) -> None:
-    patches = (tiny_vit.config.image_size // tiny_vit.config.patch_size) ** 2
-    of_images = layer_tokens(tiny_vit, CompressionPlan.of(tiny_vit), example_of(tiny_vit, batch=3))
-    of_text = layer_tokens(tiny_bert, CompressionPlan.of(tiny_bert), example_of(tiny_bert, batch=3, length=7))
-    assert set(of_images.values()) == {3 * (patches + 1)}
-    assert set(of_text.values()) == {3 * 7}
-
-
-def test_a_layer_that_is_used_twice_counts_twice() -> None:
-    class Twice(nn.Module):
-        def __init__(self) -> None:
-            super().__init__()
-            self.first, self.last = nn.Linear(4, 4), nn.Linear(4, 2)
-
-        def forward(self, x: Tensor) -> Tensor:
-            output: Tensor = self.last(self.first(self.first(x)))
-            return output
-
-    model = Twice()
-    assert layer_tokens(model, CompressionPlan.of(model), {"x": torch.randn(3, 4)}) == {"first": 6}
+    small = compress_model(model, 0.2, keep=0.0)
+    lost = sum(2 * 12 * (layer.parameters - small.compression.layers[layer.name].parameters) for layer in plan.layers)
+    assert count_flops(small, example) == count_flops(model, example) - lost
 
 
 def test_counting_leaves_no_trace(tiny_bert: Any) -> None:
     tiny_bert.train()
     tiny_bert.classifier.eval()
     modes = [module.training for module in tiny_bert.modules()]
-    plan, example = CompressionPlan.of(tiny_bert), example_of(tiny_bert)
+    example = example_of(tiny_bert)
     count_flops(tiny_bert, example)
-    layer_tokens(tiny_bert, plan, example)
     with pytest.raises(ValueError, match="input_ids"):
-        layer_tokens(tiny_bert, plan, {"nonsense": torch.ones(1)})
+        count_flops(tiny_bert, {"nonsense": torch.ones(1)})
     assert [module.training for module in tiny_bert.modules()] == modes
     assert not any(module._forward_pre_hooks for module in tiny_bert.modules())
     assert torch.is_grad_enabled()

@@ -110,3 +110,44 @@ def test_gradients_reach_all_parts():
     split = LoSparseLinear.from_linear(linear(8, 6), 0.4)
     split(torch.randn(3, 6, dtype=torch.float64)).square().sum().backward()
     assert all(p.grad is not None and p.grad.abs().sum() > 0 for p in split.parameters())
+
+
+def test_a_weight_that_is_asked_for_its_dtype_alone_is_not_computed(monkeypatch):
+    small = LoSparseLinear.from_linear(linear(8, 6), 0.3)
+    small.keep_largest(2)
+    small = small.materialise()
+    products = []
+    monkeypatch.setattr(torch.Tensor, "__matmul__", lambda a, b: products.append(1) or torch.mm(a, b))
+    weight = small.weight
+    assert isinstance(weight, torch.Tensor)
+    assert (weight.dtype, weight.device, tuple(weight.shape), weight.size(0)) == (
+        torch.float64,
+        small.left.device,
+        (8, 6),
+        8,
+    )
+    assert weight.is_floating_point()
+    assert weight.numel() == 48
+    assert len(weight) == 8
+    assert products == []
+    assert torch.equal(weight.T, (small.left.mm(small.right)).T.index_add(1, small.index, small.block.T))
+    assert products == [1]
+
+
+def test_what_is_computed_with_a_weight_is_right_and_has_gradients():
+    small = LoSparseLinear.from_linear(linear(8, 6), 0.3)
+    small.keep_largest(2)
+    small = small.materialise()
+    assert isinstance(small, CompactLinear)
+    x = torch.randn(3, 6, dtype=torch.float64)
+    expected = small(x)
+    assert torch.allclose(nn.functional.linear(x, small.weight, small.bias), expected)
+    assert torch.allclose(x @ small.weight.T + small.bias, expected)
+    assert torch.allclose(torch.cat([small.weight, small.weight]), torch.cat([small.weight + 0] * 2))
+    nn.functional.linear(x, small.weight, small.bias).sum().backward()
+    by_product = [parameter.grad.clone() for parameter in small.parameters()]
+    small.zero_grad()
+    small(x).sum().backward()
+    assert all(
+        torch.allclose(grad, parameter.grad) for grad, parameter in zip(by_product, small.parameters(), strict=True)
+    )

@@ -62,7 +62,7 @@ def test_a_model_that_reads_all_blocks_at_its_end_is_computed_as_a_whole() -> No
             self.blocks = nn.ModuleList(nn.Sequential(nn.Linear(4, 4), nn.Tanh()) for _ in range(3))
             self.head = nn.Linear(4, 8)
 
-        def forward(self, input_ids: Tensor, use_cache: bool) -> Any:  # noqa: ARG002
+        def forward(self, input_ids: Tensor, use_cache: bool) -> Any:
             states = [self.embedding(input_ids)]
             for block in self.blocks:
                 states.append(block(states[-1]))

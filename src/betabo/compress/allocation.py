@@ -21,9 +21,9 @@ STEPS = 48
 """Ratios between the bounds that a coordinate can have."""
 
 CAUTIONS = (0.0, 0.1, 0.3, 1.0)
-"""Shares of the mean over the coordinates in what each is taken to be worth: some hundred examples say of many that they
-are worth nothing, and all of these at the lowest ratio together are worth something. How much of that to believe is
-decided by other examples, see `CompressionBySize.at`.
+"""Shares of the mean over the coordinates in what each is taken to be worth: some hundred examples say of many that
+they are worth nothing, and all of these at the lowest ratio together are worth something. How much of that to believe
+is decided by other examples, see `CompressionBySize.at`.
 """
 
 

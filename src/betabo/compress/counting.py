@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
-from functools import partial
 from statistics import quantiles
 from time import perf_counter
 from typing import Any
@@ -88,27 +87,6 @@ def count_flops(model: nn.Module, example: Mapping[str, Tensor]) -> int:
     with _at_rest(model), _unfused(), counter:
         model(**_moved(example, _device(model)))
     return int(counter.get_total_flops())
-
-
-def layer_tokens(model: nn.Module, plan: CompressionPlan, example: Mapping[str, Tensor]) -> dict[str, int]:
-    """How many vectors pass through each layer of the plan in one forward pass of the example.
-
-    A layer that a model uses more than once in a pass, as DeBERTa does for relative positions, counts each use. Each
-    vector costs two FLOPs for each weight of the layer, so that the FLOPs of any compression follow from one pass.
-    """
-    tokens = {layer.name: 0 for layer in plan.layers}
-
-    def count(name: str, _module: nn.Module, arguments: tuple[Tensor, ...]) -> None:
-        tokens[name] += arguments[0].numel() // arguments[0].shape[-1]
-
-    hooks = [model.get_submodule(name).register_forward_pre_hook(partial(count, name)) for name in tokens]
-    try:
-        with _at_rest(model), _unfused():
-            model(**_moved(example, _device(model)))
-    finally:
-        for hook in hooks:
-            hook.remove()
-    return tokens
 
 
 def measure_latency(

@@ -14,8 +14,9 @@ The method is LoSparse (Li et al., 2023).
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 import torch
 from torch import Tensor, nn
@@ -87,6 +88,48 @@ class Factors:
         return cls((u * root).to(weight.dtype), (root.unsqueeze(-1) * vh).to(weight.dtype))
 
 
+class LazyWeight(Tensor):
+    """A weight that is computed when something is computed with it; what is known without is answered at once."""
+
+    _make: Callable[[], Tensor]
+
+    @classmethod
+    def of(cls, like: Tensor, shape: tuple[int, ...], make: Callable[[], Tensor]) -> Tensor:
+        """The weight that `make` computes.
+
+        Args:
+            like: A tensor of its dtype, on its device.
+            shape: Its shape.
+            make: Computes it.
+        """
+        lazy = torch.empty(1, dtype=like.dtype, device=like.device).expand(shape).as_subclass(cls)
+        lazy._make = make
+        return lazy
+
+    @classmethod
+    def __torch_function__(
+        cls, func: Callable[..., Any], types: Any, args: tuple[Any, ...] = (), kwargs: dict[str, Any] | None = None
+    ) -> Any:
+        """Answer what the placeholder knows, and compute everything else with the weight itself."""
+        if func in _KNOWN:
+            return super().__torch_function__(func, types, args, kwargs)
+        return func(*_computed(args), **{name: _computed(value) for name, value in (kwargs or {}).items()})
+
+
+_KNOWN = {
+    *(getattr(Tensor, name).__get__ for name in ("dtype", "device", "shape", "ndim", "layout", "is_cuda", "is_meta")),
+    *(Tensor.size, Tensor.dim, Tensor.numel, Tensor.is_floating_point, Tensor.__len__),
+}
+"""What does not depend on the entries of a tensor."""
+
+
+def _computed(value: Any) -> Any:
+    """Arguments of a function with their weights computed."""
+    if isinstance(value, LazyWeight):
+        return value._make()
+    return type(value)(map(_computed, value)) if type(value) in (tuple, list) else value
+
+
 class LoSparseLinear(nn.Module):
     """A linear layer in training: low rank plus a matrix whose rows are being pruned.
 
@@ -137,8 +180,8 @@ class LoSparseLinear(nn.Module):
 
     @property
     def weight(self) -> Tensor:
-        """The weight that the parts make up, outputs x inputs."""
-        return self.left @ self.right + self.sparse
+        """The weight that the parts make up, outputs x inputs, see `CompactLinear.weight`."""
+        return LazyWeight.of(self.left, tuple(self.sparse.shape), self._whole)
 
     def forward(self, x: Tensor) -> Tensor:
         """Apply to the last dimension of `x`.
@@ -146,7 +189,10 @@ class LoSparseLinear(nn.Module):
         The parts are put together first: a batch has many more vectors than the weight has rows, so that one product
         with it takes less than three with its parts.
         """
-        return linear(x, self.weight, self.bias)
+        return linear(x, self._whole(), self.bias)
+
+    def _whole(self) -> Tensor:
+        return self.left @ self.right + self.sparse
 
     @torch.no_grad()
     def keep_largest(self, rows: int) -> None:
@@ -220,8 +266,12 @@ class CompactLinear(nn.Module):
 
     @property
     def weight(self) -> Tensor:
-        """The weight that the parts make up, outputs x inputs."""
-        return (self.left @ self.right).index_add(0, self.index, self.block)
+        """The weight that the parts make up, outputs x inputs, not computed before somebody computes with it.
+
+        Many models of Transformers ask a layer's weight for its dtype or its device in each pass.
+        """
+        shape = (len(self.left), self.right.shape[1])
+        return LazyWeight.of(self.left, shape, lambda: (self.left @ self.right).index_add(0, self.index, self.block))
 
     def forward(self, x: Tensor) -> Tensor:
         """Apply to the last dimension of `x`."""

@@ -14,7 +14,7 @@ import torch
 from numpy.typing import ArrayLike
 from torch import nn
 
-from betabo.compress.counting import count_flops, count_parameters, layer_tokens
+from betabo.compress.counting import count_flops, count_parameters
 from betabo.compress.layers import Factors, LoSparseLinear
 from betabo.compress.plan import CompressionPlan, Ratios
 from betabo.compress.settings import CompressionMethod
@@ -162,10 +162,7 @@ class CompressionProblem:
         metrics = self.judge(model, self._validation, short=short)
         structure = Structure.of(model, self.plan, ratios, keep, metrics)
         others = count_parameters(self.model) - self.plan.parameters
-        flops = self._flops - sum(
-            2 * self._tokens[name] * (layer.outputs * layer.inputs + layer.bias * layer.outputs - layer.parameters)
-            for name, layer in structure.layers.items()
-        )
+        flops = count_flops(model, self._example)
         evaluation = self._evaluation(
             structure.parameters / self.plan.parameters, others + structure.parameters, flops, metrics, start
         )
@@ -225,10 +222,6 @@ class CompressionProblem:
     @cached_property
     def _flops(self) -> int:
         return count_flops(self.model, self._example)
-
-    @cached_property
-    def _tokens(self) -> dict[str, int]:
-        return layer_tokens(self.model, self.plan, self._example)
 
 
 def torch_device(device: str) -> torch.device:
