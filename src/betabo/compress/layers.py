@@ -112,7 +112,7 @@ class LazyWeight(Tensor):
     ) -> Any:
         """Answer what the placeholder knows, and compute everything else with the weight itself."""
         if func in _KNOWN:
-            return super().__torch_function__(func, types, args, kwargs)
+            return super().__torch_function__(func, types, args, kwargs)  # type: ignore[no-untyped-call]
         return func(*_computed(args), **{name: _computed(value) for name, value in (kwargs or {}).items()})
 
 
