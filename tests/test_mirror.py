@@ -34,7 +34,6 @@ CROSS_CUTTING = {
 
 # Modules without a test file of their own: where they are tested, and why there.
 COVERED_ELSEWHERE = {
-    "cli/__init__.py": ("cli/test_app.py", "it does nothing but start the app"),
     **{
         f"lab/bench/optimizers/elsewhere/{name}.py": (
             "lab/bench/optimizers/test_elsewhere_search.py",

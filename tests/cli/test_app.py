@@ -100,13 +100,6 @@ def test_default_storage_is_that_of_the_studies() -> None:
     assert DEFAULT_STORAGE == ORIGINAL
 
 
-def test_missing_typer_names_the_extra() -> None:
-    program = "import sys; sys.modules['typer'] = None; from betabo.cli import main; main()"
-    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
-    assert done.returncode == 2
-    assert done.stderr == "error: the command line needs typer: pip install 'betabo[cli]'\n"
-
-
 @pytest.mark.parametrize("arguments", [["minimize"], ["best"], ["delete"], ["bench", "run"]], ids=" ".join)
 def test_flags_have_no_type(arguments: list[str]) -> None:
     _, output, _ = invoke(*arguments, "--help")

@@ -92,7 +92,7 @@ def test_a_front_is_shown_and_stored(compress: Betabo, betabo: Betabo) -> None:
     summary = json.loads(Path("out/summary.json").read_text())
     assert summary["trial"] == chosen["number"]
     assert (summary["compressed"]["size"], summary["compressed"]["error"]) == (chosen["size"], chosen["error"])
-    assert f"Pareto front of {len(stored)} trials" in result.stdout
+    assert f"Pareto front of {len(stored)} trial" in result.stdout
 
 
 def test_a_preset_gives_what_is_not_said(compress: Betabo, betabo: Betabo) -> None:

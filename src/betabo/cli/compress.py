@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeAlias
@@ -15,24 +15,22 @@ from betabo.cli.options import (
     DEFAULT_LOGS,
     DEFAULT_STORAGE,
     SEARCH_PANEL,
-    STUDY_PANEL,
     KernelName,
     Logs,
     Plain,
     Quiet,
     Storage,
     Workers,
+    acquisition_option,
+    starting_points_option,
     storage_option,
+    study_option,
+    trials_option,
 )
 from betabo.compress.settings import ACQUISITION, CompressionSettings, Device, Group, Start
 
 if TYPE_CHECKING:
-    from rich.console import Console
-
-    from betabo.compress.finish import CompressionSummary
-    from betabo.compress.preparation import Prepared
     from betabo.compress.presets import Preset
-    from betabo.compress.session import CompressionTrial
 
 DEFAULTS = CompressionSettings(model="", task="")
 """What is not said, for the help; a preset may say other."""
@@ -186,46 +184,14 @@ def compress(
     device: Annotated[
         Device | None, typer.Option(help="Where to compute.", show_default=DEFAULTS.device, rich_help_panel=_HOW)
     ] = None,
-    trials: Annotated[
-        int | None,
-        typer.Option(
-            metavar="N",
-            help="How many trials the study should reach in total.",
-            show_default=str(DEFAULTS.trials),
-            rich_help_panel=STUDY_PANEL,
-        ),
-    ] = None,
-    study: Annotated[
-        str | None,
-        typer.Option(
-            metavar="NAME",
-            help="Name of the study, which goes on if it exists.",
-            show_default="from the model and the task",
-            rich_help_panel=STUDY_PANEL,
-        ),
-    ] = None,
+    trials: Annotated[int | None, trials_option(show_default=str(DEFAULTS.trials))] = None,
+    study: Annotated[str | None, study_option("from the model and the task")] = None,
     storage: Storage = DEFAULT_STORAGE,
     workers: Workers = 1,
     logs: Logs = DEFAULT_LOGS,
     kernel: KernelName = None,
-    acquisition: Annotated[
-        str | None,
-        typer.Option(
-            metavar="NAME",
-            help="Acquisition function; see `betabo acquisitions`.",
-            show_default=ACQUISITION,
-            rich_help_panel=SEARCH_PANEL,
-        ),
-    ] = None,
-    starting_points: Annotated[
-        int | None,
-        typer.Option(
-            metavar="N",
-            help="Trials before the model is asked.",
-            show_default=str(DEFAULTS.starting_points),
-            rich_help_panel=SEARCH_PANEL,
-        ),
-    ] = None,
+    acquisition: Annotated[str | None, acquisition_option(ACQUISITION)] = None,
+    starting_points: Annotated[int | None, starting_points_option(str(DEFAULTS.starting_points))] = None,
     start: Annotated[
         Start | None,
         typer.Option(
@@ -264,10 +230,14 @@ def compress(
 
     Example: betabo compress --list
     """
-    if show_list:
-        _print_presets()
-        return
+    from betabo.cli.compress_tables import print_front, print_prepared, print_presets, print_summary
     from betabo.cli.loading import loading
+    from betabo.cli.tables import console
+
+    screen = console()
+    if show_list:
+        print_presets(screen)
+        return
 
     goal = Goal(target_size, _share("--max-drop", max_drop), front, pick)
     if goal.given or protocol == "sensitivity":
@@ -282,7 +252,6 @@ def compress(
         goal.check(protocol, [name for name, value in search.items() if value is not None])
     with loading(shown=not quiet):
         from betabo.cli.run import ProgressStyle, StudyRun
-        from betabo.cli.tables import console
         from betabo.compress.session import CompressionSession
 
         if pick is not None and target_size is not None:
@@ -312,7 +281,6 @@ def compress(
             training={"steps": steps, "batch": batch, "rate": rate, "graph": graph},
             pruning={"keep": keep},
         )
-        screen = console()
 
         def say(line: str) -> None:
             if not quiet:
@@ -323,7 +291,7 @@ def compress(
         )
     prepared = session.prepared
     if not quiet:
-        _print_prepared(screen, prepared)
+        print_prepared(screen, prepared)
     if goal.given:
         compress_by_size(session, goal, steps or 0, say)
         return
@@ -334,8 +302,8 @@ def compress(
     if not session.trials():
         fail("no trial has a value, so that there is no model to store; the logs may say why.", code=FAILURE)
     if settings.pareto:
-        _print_front(screen, session.front(), session.best())
-    _print_summary(screen, session.finish())
+        print_front(screen, session.front(), session.best())
+    print_summary(screen, session.finish())
     screen.print(f"model: {out}", soft_wrap=True)
 
 
@@ -386,79 +354,3 @@ def _bounds(text: str) -> tuple[float, float]:
     except ValueError:
         raise ValueError(f"--bounds is {text!r}, expected LOW..HIGH, such as 0.05..0.95.") from None
     return low, high
-
-
-def _print_presets() -> None:
-    from betabo.cli.tables import console, print_table, table
-    from betabo.compress.presets import PRESETS
-
-    listing = table()
-    for head in ("name", "from", "model", "steps", "batch", "what it is"):
-        listing.add_column(head, no_wrap=head == "name", justify="right" if head in ("steps", "batch") else "left")
-    for preset in PRESETS.values():
-        figures = (f"{preset.training.steps:,}", str(preset.training.batch))
-        listing.add_row(preset.name, preset.source, preset.model, *figures, f"{preset.description}. {preset.note}")
-    print_table(console(), listing)
-
-
-def _print_prepared(screen: Console, prepared: Prepared) -> None:
-    """Say what is compressed, what is not and why, and how good the original is."""
-    plan, original = prepared.plan, prepared.original
-    lines = [
-        f"{plan.dims} coordinates, one a {plan.group}: {len(plan.layers)} linear layers with "
-        f"{plan.parameters:,} of the {original.parameters:,} parameters",
-    ]
-    reasons: dict[str, list[int]] = {}
-    for part in plan.left_out:
-        reasons.setdefault(part.why, []).append(part.parameters)
-    for why, counts in reasons.items():
-        modules = f"{len(counts)} module{'s' if len(counts) > 1 else ''}"
-        lines.append(f"left out: {sum(counts):,} parameters in {modules}: {why}")
-    lines.append("examples: " + ", ".join(f"{count:,} {name}" for name, count in prepared.examples.items()))
-    trained = f" after {prepared.dense_steps} steps of training" if prepared.dense_steps else ""
-    lines.append(f"original{trained}: {_metrics(original.metrics)} on the validation examples")
-    for line in lines:
-        screen.print(line, soft_wrap=True)
-
-
-def _print_front(screen: Console, front: Sequence[CompressionTrial], chosen: CompressionTrial) -> None:
-    from rich.text import Text
-
-    from betabo.cli.tables import number, print_table, table
-
-    heads = ["size", "error", *(name for name in front[0].notes if name.startswith("metric_"))]
-    listing = table()
-    for head in ("trial", *heads):
-        listing.add_column(Text(head.removeprefix("metric_")), justify="right", no_wrap=True)
-    for trial in front:
-        style = "bold green" if trial.number == chosen.number else ""
-        cells = [str(trial.number), *(number(trial.notes.get(head, "")) for head in heads)]
-        listing.add_row(*(Text(cell, style=style) for cell in cells))
-    print_table(screen, listing)
-
-
-def _print_summary(screen: Console, summary: CompressionSummary) -> None:
-    """The table of the original and the compressed model."""
-    from betabo.cli.tables import print_table, table
-
-    listing = table()
-    listing.add_column("", no_wrap=True)
-    for head in ("original", "compressed", "left"):
-        listing.add_column(head, justify="right", no_wrap=True)
-    for what, before, after, left in summary.comparison.rows():
-        if what == "latency":
-            shown = (f"{what} ({summary.device})", f"{before * 1e3:.2f} ms", f"{after * 1e3:.2f} ms")
-        else:
-            shown = (what, f"{before:,.0f}", f"{after:,.0f}")
-        listing.add_row(*shown, f"{left:.1%}")
-    pairs = {"validation": (summary.original.metrics, summary.compressed.metrics)}
-    if summary.test is not None:
-        pairs["test"] = summary.test
-    for split, (before_metrics, after_metrics) in pairs.items():
-        for name, value in before_metrics.items():
-            listing.add_row(f"{name}, {split}", f"{value:.4f}", f"{after_metrics[name]:.4f}", "")
-    print_table(screen, listing)
-
-
-def _metrics(metrics: Mapping[str, float]) -> str:
-    return ", ".join(f"{name} {value:.4f}" for name, value in metrics.items())

@@ -14,7 +14,6 @@ from betabo.cli.options import (
     DEFAULT_LOGS,
     DEFAULT_STORAGE,
     SEARCH_PANEL,
-    STUDY_PANEL,
     AsJson,
     KernelName,
     Logs,
@@ -23,8 +22,12 @@ from betabo.cli.options import (
     Storage,
     Workers,
     Yes,
+    acquisition_option,
     at_least_one,
+    starting_points_option,
     storage_option,
+    study_option,
+    trials_option,
 )
 
 if TYPE_CHECKING:
@@ -94,37 +97,13 @@ def minimize(
             rich_help_panel=_SPACE,
         ),
     ] = None,
-    trials: Annotated[
-        int,
-        typer.Option(
-            metavar="N",
-            callback=at_least_one,
-            help="How many trials the study should reach in total.",
-            rich_help_panel=STUDY_PANEL,
-        ),
-    ] = 50,
-    study: Annotated[
-        str | None,
-        typer.Option(
-            metavar="NAME",
-            help="Name of the study, which goes on if it exists.",
-            show_default="from the objective",
-            rich_help_panel=STUDY_PANEL,
-        ),
-    ] = None,
+    trials: Annotated[int, trials_option(callback=at_least_one)] = 50,
+    study: Annotated[str | None, study_option("from the objective")] = None,
     storage: Storage = DEFAULT_STORAGE,
     workers: Workers = 1,
     logs: Logs = DEFAULT_LOGS,
     kernel: KernelName = None,
-    acquisition: Annotated[
-        str | None,
-        typer.Option(
-            metavar="NAME",
-            help="Acquisition function; see `betabo acquisitions`.",
-            show_default="log_ei",
-            rich_help_panel=SEARCH_PANEL,
-        ),
-    ] = None,
+    acquisition: Annotated[str | None, acquisition_option("log_ei")] = None,
     noise: Annotated[
         str | None,
         typer.Option(
@@ -134,15 +113,7 @@ def minimize(
             rich_help_panel=SEARCH_PANEL,
         ),
     ] = None,
-    starting_points: Annotated[
-        int | None,
-        typer.Option(
-            metavar="N",
-            help="Trials before the model is asked.",
-            show_default="twice the dimension, 5 to 60",
-            rich_help_panel=SEARCH_PANEL,
-        ),
-    ] = None,
+    starting_points: Annotated[int | None, starting_points_option("twice the dimension, 5 to 60")] = None,
     seed: Annotated[
         int | None, typer.Option(metavar="N", help="Seed of the search.", rich_help_panel=SEARCH_PANEL)
     ] = None,

@@ -50,6 +50,24 @@ Logs: TypeAlias = Annotated[
 
 DEFAULT_LOGS = Path("betabo-logs")
 
+
+def study_option(shown: str) -> Any:
+    """The name of a study to begin or to go on with; what it is when none is given differs."""
+    return typer.Option(
+        metavar="NAME",
+        help="Name of the study, which goes on if it exists.",
+        show_default=shown,
+        rich_help_panel=STUDY_PANEL,
+    )
+
+
+def trials_option(**more: Any) -> Any:
+    """How many trials a study is to have."""
+    return typer.Option(
+        metavar="N", help="How many trials the study should reach in total.", rich_help_panel=STUDY_PANEL, **more
+    )
+
+
 Workers: TypeAlias = Annotated[
     int,
     typer.Option(
@@ -71,6 +89,24 @@ KernelName: TypeAlias = Annotated[
     ),
 ]
 """The kernel of a search."""
+
+
+def acquisition_option(shown: str) -> Any:
+    """The acquisition function of a search."""
+    return typer.Option(
+        metavar="NAME",
+        help="Acquisition function; see `betabo acquisitions`.",
+        show_default=shown,
+        rich_help_panel=SEARCH_PANEL,
+    )
+
+
+def starting_points_option(shown: str) -> Any:
+    """How many trials come before the model."""
+    return typer.Option(
+        metavar="N", help="Trials before the model is asked.", show_default=shown, rich_help_panel=SEARCH_PANEL
+    )
+
 
 Yes: TypeAlias = Annotated[
     bool,
