@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import os
+import random
 import shutil
 import signal
 import tempfile
@@ -42,6 +44,17 @@ class Server:
 
     def start(self) -> None:
         self._server.ensure_postgres_running()
+
+    def cut_connections(self) -> int:
+        """Cut the connections of all others to the database; returns how many there were."""
+        import psycopg
+
+        cut = "SELECT count(pg_terminate_backend(pid)) FROM pg_stat_activity WHERE datname IS NOT NULL AND pid <> "
+        try:
+            with psycopg.connect(self.url, autocommit=True) as connection:
+                return int(connection.execute(f"{cut} pg_backend_pid()").fetchone()[0])
+        except psycopg.OperationalError:  # it cuts itself short when there are two of it
+            return 0
 
     def end(self) -> None:
         self._server.cleanup()
@@ -177,6 +190,99 @@ def test_a_server_that_stays_away_ends_the_worker_with_one_line(
     monkeypatch.setattr("betabo.studies.recovery.is_alive", lambda record: False)
     run_worker(plan)  # which repeats the trial
     assert Ledger(load_study("gone", server.url).trials).finished == 3
+
+
+JOURNAL = """
+import json, os, random, time
+
+def objective(x, y):
+    time.sleep(0.05)
+    value = (x - 0.3) ** 2 + y
+    file = os.open("journal", os.O_WRONLY | os.O_CREAT | os.O_APPEND)
+    os.write(file, (json.dumps({"x": x, "y": y, "value": value}) + "\\n").encode())
+    os.close(file)
+    return value
+"""
+
+
+def check_against_the_journal(plan: Plan) -> None:
+    """Every trial is stored once, with the value of its own evaluation, and no evaluation is lost."""
+    books = Ledger(load_study(plan.study, plan.storage).trials)
+    counted = [trial for trial in books.trials if books.state(trial) in ("complete", "failed", "pruned")]
+    assert [trial.state for trial in counted] == [TrialState.COMPLETE] * plan.trials
+    assert all(trial.state.is_finished() for trial in books.trials)
+    stored = Counter(json.dumps({**trial.params, "value": trial.value}) for trial in counted)
+    evaluated = Counter(json.dumps(json.loads(line)) for line in Path("journal").read_text().splitlines())
+    assert set(stored.values()) == {1}
+    assert set(stored) == set(evaluated)
+    assert evaluated.total() <= plan.trials + sum(books.state(trial) == "interrupted" for trial in books.trials)
+
+
+def test_connections_that_are_cut_again_and_again_lose_nothing(make_plan: MakePlan, server: Server) -> None:
+    """Every connection of four workers is cut every 0.05 to 0.5 seconds, from their start to their end."""
+    plan = make_plan(study="cut", storage=server.url, trials=40, config=Config(starting_points=37))
+    Path("train.py").write_text(JOURNAL, encoding="utf-8")
+    over, cuts = threading.Event(), []
+    chance = random.Random(0)
+
+    def cut() -> None:
+        while not over.wait(chance.uniform(0.05, 0.5)):
+            cuts.append(server.cut_connections())
+
+    knife = threading.Thread(target=cut)
+    knife.start()
+    try:
+        with Runner(plan, workers=4) as runner:
+            runner.start()
+            drain(runner, lambda: None)
+            assert not runner.error
+    finally:
+        over.set()
+        knife.join()
+    assert sum(cuts) > 10  # they did hit
+    check_against_the_journal(plan)
+
+
+def test_an_outage_of_twenty_seconds_and_a_restart_are_outlasted(make_plan: MakePlan, server: Server) -> None:
+    """A worker that dies in the meantime, and another one that begins, wait as well."""
+    plan = make_plan(study="away", storage=server.url, trials=30, config=Config(starting_points=30))
+    Path("train.py").write_text(JOURNAL, encoding="utf-8")
+    done: list[str] = []
+    began = 0.0
+
+    def outages() -> None:
+        nonlocal began
+        finished = len(Path("journal").read_text().splitlines()) if Path("journal").exists() else 0
+        if not done and finished >= 6:
+            server.stop()
+            began = time.monotonic()
+            done.append("stopped")
+            os.kill(runner.processes[0], signal.SIGKILL)
+        elif done == ["stopped"] and time.monotonic() - began > 20:
+            server.start()
+            done.append("started")
+        elif done == ["stopped", "started"] and finished >= 20:
+            server.stop()
+            server.start()
+            done.append("restarted")
+
+    with Runner(plan, workers=4) as runner:
+        runner.start()
+        events = drain(runner, outages)
+        assert not runner.error
+    assert done == ["stopped", "started", "restarted"]
+    said = [event.message for event in events if event.kind == "warning"]
+    assert any("cannot be used" in line and "Trying again for 90 s" in line for line in said)
+    assert any(line.startswith("the storage answers again after") for line in said)
+    assert sum(event.kind == "died" for event in events) == 1
+    check_against_the_journal(plan)
+
+
+def test_an_address_where_no_server_is_is_told_at_once_to_a_person(server: Server) -> None:
+    began = time.monotonic()
+    with pytest.raises(StudyError, match="cannot be used"):
+        list_studies("postgresql://ann@127.0.0.1:9/studies")
+    assert time.monotonic() - began < 30
 
 
 def test_a_wrong_role_or_database_is_explained(server: Server) -> None:

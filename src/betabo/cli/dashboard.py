@@ -27,7 +27,7 @@ def dashboard(
     opened = open_storage(storage, must_exist=True)
     typer.echo(f"http://127.0.0.1:{port}/ (Ctrl-C stops)")
     try:
-        run_server(opened, host="127.0.0.1", port=port)
+        run_server(opened.backend, host="127.0.0.1", port=port)
     except OSError as error:
         raise ValueError(
             f"port {port} of 127.0.0.1 cannot be used: {error.strerror}; choose another with --port."

@@ -27,7 +27,7 @@ from betabo.optuna.best import best_trials
 from betabo.optuna.trials import TrialRecord
 from betabo.space import Fixed
 from betabo.studies import Event, Plan, Runner, StudyError
-from betabo.studies.database_errors import storage_errors
+from betabo.studies.database_errors import patience
 from betabo.studies.manage import forget_if_empty
 
 _PAUSE = 0.1  # seconds between two looks at the workers
@@ -117,7 +117,7 @@ class StudyRun:
                     runner.kill()
         self._trials = self._reader.read()
         if runner.error and not self._trials:
-            with suppress(StudyError), storage_errors(self._plan.storage):
+            with suppress(StudyError), patience(0):
                 forget_if_empty(self._study)
         failed = [trial for trial in self._trials if trial.state == "failed"]
         all_failed = bool(failed) and len(failed) == self._finished()
@@ -242,10 +242,8 @@ class StudyRun:
 
     def _read(self) -> None:
         """See what is new in the storage; a storage in trouble is the workers' concern, who wait and tell."""
-        try:
+        with suppress(StudyError), patience(0):
             self._trials = self._reader.read()
-        except StudyError:
-            return
 
     def _finished(self) -> int:
         return sum(trial.counts for trial in self._trials)

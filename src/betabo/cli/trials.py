@@ -27,16 +27,9 @@ class TrialReader:
         Raises:
             StudyError: The storage cannot be read.
         """
-        from optuna.exceptions import StorageInternalError
-        from sqlalchemy.exc import SQLAlchemyError
-
         from betabo.optuna.trials import TrialRecord
-        from betabo.studies import StudyError
 
-        try:
-            found = self._study.get_trials(deepcopy=False)
-        except (SQLAlchemyError, StorageInternalError) as error:
-            raise StudyError(f"the storage of {self._study.study_name!r} cannot be read: {error}") from error
+        found = self._study.get_trials(deepcopy=False)
         for frozen in found:
             if frozen.state.is_finished() and frozen.number not in self._over:
                 self._over[frozen.number] = TrialRecord.of(frozen)

@@ -2,72 +2,116 @@
 
 from __future__ import annotations
 
+import random
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import TypeVar
+from contextvars import ContextVar
+from typing import TYPE_CHECKING, TypeVar
 
 from betabo.studies.errors import StudyError
+
+if TYPE_CHECKING:
+    from sqlalchemy.exc import DBAPIError
 
 T = TypeVar("T")
 
 PATIENCE = 90.0  # seconds for which a storage in trouble is asked again
 
+_patience: ContextVar[float | None] = ContextVar("patience", default=None)
+
+_LASTING = (
+    *("readonly", "no such table", "malformed", "not a database", "no such column"),
+    *("password", "does not exist", "pg_hba.conf", "translate host name", "resolve host", "permission denied"),
+)
+_OUT_OF_REACH = ("Connection refused", "No such file", "timeout expired", "timed out", "No route", "unreachable")
+
 
 @contextmanager
-def storage_errors(url: str) -> Iterator[None]:
-    """Turn what a database raises into one line that says what is wrong with the storage at `url`."""
-    from optuna.exceptions import StorageInternalError
-    from sqlalchemy.exc import SQLAlchemyError
-
+def patience(seconds: float) -> Iterator[None]:
+    """Have another patience in this thread for a while, such as 0 where somebody is waiting for an answer."""
+    token = _patience.set(seconds)
     try:
         yield
-    except (SQLAlchemyError, StorageInternalError) as error:
-        raise StudyError(_explain(error, url)) from error
+    finally:
+        _patience.reset(token)
 
 
 def with_patience(
-    action: Callable[[], T], url: str, on_trouble: Callable[[str], None] | None = None, patience: float | None = None
+    action: Callable[[], T],
+    url: str,
+    on_trouble: Callable[[str], None] | None = None,
+    passes: Callable[[BaseException], bool] | None = None,
 ) -> T:
-    """Do something with a storage, again and again while the storage is in trouble.
+    """Do something with a storage, again and again while the storage is in trouble, for `PATIENCE` seconds.
+
+    The pauses grow, and are drawn at random, so that workers who lost the same server do not all come back at once.
 
     Args:
         action: What to do. It must be harmless to repeat.
         url: The storage's address, for messages.
-        on_trouble: Called with a line when the trouble begins.
-        patience: Seconds after which to give up; None is `PATIENCE`.
+        on_trouble: Called with a line when trouble lasts, and when it has passed; a second attempt that succeeds is not
+            worth one.
+        passes: Whether an error is one that goes away; None is `may_pass`.
 
     Raises:
-        StudyError: The trouble did not pass.
+        StudyError: The trouble did not pass, or cannot.
     """
     from optuna.exceptions import StorageInternalError
     from sqlalchemy.exc import SQLAlchemyError
 
-    deadline = time.monotonic() + (PATIENCE if patience is None else patience)
-    pause, reported = 0.1, False
+    limit = PATIENCE if (own := _patience.get()) is None else own
+    passes = may_pass if passes is None else passes
+    began = time.monotonic()
+    failures, pause = 0, 0.1
     while True:
         try:
-            return action()
+            result = action()
         except (SQLAlchemyError, StorageInternalError) as error:
-            if not _may_pass(error) or time.monotonic() > deadline:
+            left = began + limit - time.monotonic()
+            if not passes(error) or left <= 0:
                 raise StudyError(_explain(error, url)) from error
-            if not reported and on_trouble is not None:
-                on_trouble(f"{_explain(error, url)} Trying again.")
-                reported = True
-        time.sleep(pause)
+            failures += 1
+            if failures == 2 and on_trouble is not None:
+                on_trouble(f"{_explain(error, url)} Trying again for {limit:.0f} s.")
+        else:
+            if failures > 1 and on_trouble is not None:
+                on_trouble(f"the storage answers again after {time.monotonic() - began:.1f} s.")
+            return result
+        time.sleep(min(random.uniform(0.5, 1.0) * pause, left))
         pause = min(2 * pause, 5.0)
 
 
-def _may_pass(error: BaseException) -> bool:
+def may_pass(error: BaseException) -> bool:
     """Whether a database error is one that goes away: a lock, a lost connection, a server that starts."""
-    from sqlalchemy.exc import InterfaceError, OperationalError
+    said = _said(error)
+    return said is not None and not any(word in said for word in _LASTING)
+
+
+def was_reached(error: BaseException) -> bool:
+    """Whether a database error is of a server that was there, and that may be back soon."""
+    return may_pass(error) and not any(word in str(_said(error)) for word in _OUT_OF_REACH)
+
+
+def _said(error: BaseException) -> str | None:
+    """What the database said, without the statement, in which there may be anything."""
+    cause = _database_error(error)
+    return None if cause is None else str(cause.orig)
+
+
+def _database_error(error: BaseException) -> DBAPIError | None:
+    """The error of the connection or the operation that is behind another one; None if it is something else."""
+    from sqlalchemy.exc import DBAPIError, InterfaceError, OperationalError
 
     cause: BaseException | None = error
-    while cause is not None and not isinstance(cause, OperationalError | InterfaceError):
-        cause = cause.__cause__
-    return cause is not None and not any(
-        word in str(cause) for word in ("readonly", "no such table", "malformed", "not a database", "no such column")
-    )
+    while cause is not None:
+        if isinstance(cause, OperationalError | InterfaceError):
+            return cause
+        if isinstance(cause, DBAPIError) and cause.connection_invalidated:
+            return cause
+        # A query that Optuna tries another time on a connection that it lost has the loss as its context.
+        cause = cause.__cause__ or cause.__context__
+    return None
 
 
 def _explain(error: BaseException, url: str) -> str:
@@ -75,7 +119,7 @@ def _explain(error: BaseException, url: str) -> str:
     from sqlalchemy.engine import make_url
     from sqlalchemy.exc import DBAPIError
 
-    cause: BaseException = error
+    cause: BaseException = _database_error(error) or error
     while not isinstance(cause, DBAPIError) and cause.__cause__ is not None:
         cause = cause.__cause__
     reason = str(getattr(cause, "orig", None) or cause).strip()

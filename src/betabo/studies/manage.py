@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from betabo.studies.database_errors import storage_errors
+from betabo.studies.database_errors import with_patience
 from betabo.studies.errors import StudyError
 from betabo.studies.storage import DEFAULT_STORAGE, load_study, open_storage, storage_place
 from betabo.studies.stored_plan import study_folder
@@ -22,8 +22,7 @@ def delete_study(name: str, url: str = DEFAULT_STORAGE) -> None:
     """
     study = load_study(name, url)
     _check_idle(study, "deleted")
-    with storage_errors(url):
-        study._storage.delete_study(study._study_id)
+    study._storage.delete_study(study._study_id)
 
 
 def rename_study(name: str, new: str, url: str = DEFAULT_STORAGE, logs: Path = Path("betabo-logs")) -> None:
@@ -48,14 +47,19 @@ def rename_study(name: str, new: str, url: str = DEFAULT_STORAGE, logs: Path = P
     engine = open_storage(url, must_exist=True).engine
     place = storage_place(url)
     before = study_folder(logs, study, place)
-    with storage_errors(url):
-        try:
-            with engine.begin() as connection:  # Optuna has no way to rename a study
-                statement = text("UPDATE studies SET study_name = :new WHERE study_name = :old")
-                connection.execute(statement, {"new": new, "old": name})
-        except IntegrityError as error:
-            raise StudyError(f"there is a study {new!r} already; choose another name, or delete that first.") from error
-        after = study_folder(logs, load_study(new, url), place)
+
+    def change() -> None:
+        with engine.begin() as connection:  # Optuna has no way to rename a study
+            statement = text("UPDATE studies SET study_name = :new WHERE study_name = :old")
+            connection.execute(statement, {"new": new, "old": name})
+
+    try:
+        with_patience(change, url)
+    except StudyError as error:
+        if not isinstance(error.__cause__, IntegrityError):
+            raise
+        raise StudyError(f"there is a study {new!r} already; choose another name, or delete that first.") from error
+    after = study_folder(logs, load_study(new, url), place)
     if before.is_dir() and not after.exists():
         before.rename(after)
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from optuna.storages import RDBStorage
+from optuna.storages import BaseStorage
 from optuna.study import Study, StudyDirection, create_study
 
 from betabo.optimizer import Config
@@ -18,7 +18,6 @@ from betabo.optuna.sampler import BetaSampler
 from betabo.optuna.trials import state_of
 from betabo.space import Space
 from betabo.space.text import show_parameter
-from betabo.studies.database_errors import storage_errors
 from betabo.studies.errors import StudyError
 from betabo.studies.objectives import Objective, describe_stored, objective_from_json
 from betabo.studies.storage import DEFAULT_STORAGE, open_storage, quiet_optuna, storage_place
@@ -109,7 +108,7 @@ class Plan:
 def open_study(
     plan: Plan,
     on_warning: Callable[[str], None] | None = None,
-    storage: RDBStorage | None = None,
+    storage: BaseStorage | None = None,
     confirm: Callable[[str], bool] | None = None,
 ) -> Study:
     """Create the study of a plan, or resume it.
@@ -133,8 +132,8 @@ def open_study(
     """
     plan.objective.check(plan.space)
     on_warning = _logger.warning if on_warning is None else on_warning
-    storage = open_storage(plan.storage) if storage is None else storage
-    with storage_errors(plan.storage), quiet_optuna():
+    storage = open_storage(plan.storage, on_trouble=on_warning) if storage is None else storage
+    with quiet_optuna():
         described = _described(plan)
         study = _create(plan, storage)
         if _is_superseded(study, plan):
@@ -156,7 +155,7 @@ def open_study(
     return study
 
 
-def _create(plan: Plan, storage: RDBStorage) -> Study:
+def _create(plan: Plan, storage: BaseStorage) -> Study:
     """The study of a plan, made if it is not there."""
     return create_study(
         study_name=plan.study,

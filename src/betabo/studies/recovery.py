@@ -45,16 +45,17 @@ class Recovery:
         self._study, self._me = study, me
         self._sights: dict[int, _Sight] = {}
 
-    def recover(self, explanation: str = "its worker died") -> list[tuple[int, str]]:
+    def recover(self, explanation: str = "its worker died", *, ledger: Ledger | None = None) -> list[tuple[int, str]]:
         """Close the trials of dead workers.
 
         Args:
             explanation: What happened to the worker of a trial that had its parameters.
+            ledger: The study's trials, if they were read a moment ago.
 
         Returns:
             Number and explanation of each trial that was closed.
         """
-        ledger = Ledger(self._study.get_trials(deepcopy=False))
+        ledger = Ledger(self._study.get_trials(deepcopy=False)) if ledger is None else ledger
         closed = []
         for trial in ledger.running:
             if self._is_dead(trial):

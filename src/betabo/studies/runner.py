@@ -21,7 +21,7 @@ from typing import IO
 from optuna.study import Study
 
 from betabo.optuna.attributes import REASON
-from betabo.studies.database_errors import storage_errors
+from betabo.studies.database_errors import patience
 from betabo.studies.errors import StudyError
 from betabo.studies.events import Event
 from betabo.studies.manage import forget_if_empty
@@ -81,8 +81,7 @@ class Runner:
         """
         if self.study is None:
             self.study = open_study(self._plan, lambda line: self._events.put(Event("warning", message=line)))
-        with storage_errors(self._plan.storage):
-            self._home = logs_of(self._plan, self.study)
+        self._home = logs_of(self._plan, self.study)
         self._home.mkdir(parents=True, exist_ok=True)
         for number in range(self._workers):
             self._launch(number)
@@ -91,6 +90,11 @@ class Runner:
     def alive(self) -> bool:
         """Whether a worker is still there."""
         return any(process.alive for process in self._processes.values())
+
+    @property
+    def processes(self) -> list[int]:
+        """The process ids of the workers, in the order of their numbers."""
+        return [process.pid for _, process in sorted(self._processes.items())]
 
     def poll(self) -> list[Event]:
         """What has happened since the last call. Dead workers are replaced here and in `wait`."""
@@ -120,7 +124,7 @@ class Runner:
             process.finish()
             process.reported = True
         if self.study is not None:
-            with suppress(StudyError), storage_errors(self._plan.storage):  # the next run will find them too
+            with suppress(StudyError), patience(0):  # the next run will find them too
                 for number, why in Recovery(self.study).recover("it was stopped at once"):
                     self._events.put(Event("interrupted", trial=number, message=why))
 
@@ -182,7 +186,7 @@ class Runner:
         assert number is not None
         assert self.study is not None
         closed = False
-        with suppress(StudyError), storage_errors(self._plan.storage):  # it will be tried once more
+        with suppress(StudyError), patience(0):  # it will be tried once more
             closed = close_trial(self.study, number, REASON, reason)
         if closed:
             self._receive(replace(process.trial, kind="finished", state="failed", message=reason))
@@ -220,6 +224,10 @@ class _Process:
     @property
     def alive(self) -> bool:
         return self._process.poll() is None
+
+    @property
+    def pid(self) -> int:
+        return self._process.pid
 
     def stop(self) -> None:
         self._say("stop")
@@ -303,7 +311,7 @@ def run_study(
             time.sleep(_TICK)
         assert runner.study is not None
         if runner.error:
-            with suppress(StudyError), storage_errors(plan.storage):
+            with suppress(StudyError), patience(0):
                 forget_if_empty(runner.study)
             raise StudyError(runner.error)
         return runner.study

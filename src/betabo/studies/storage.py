@@ -8,7 +8,7 @@ import os
 import sqlite3
 import time
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import datetime
@@ -16,19 +16,24 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from betabo.extras import install_extra, needs_extra
-from betabo.studies.database_errors import storage_errors
+from betabo.studies.database_errors import may_pass, was_reached, with_patience
 from betabo.studies.errors import StudyError
 from betabo.suggestions import did_you_mean
 
 if TYPE_CHECKING:
     from optuna.storages import RDBStorage
     from optuna.study import Study
-    from sqlalchemy.engine import URL, Connection, Engine
+    from sqlalchemy.engine import URL, Connection
+
+    from betabo.studies.patient_storage import PatientStorage
 
 DEFAULT_STORAGE = "sqlite:///betabo.db"
 
 LOCK_TIMEOUT = 60.0  # seconds that SQLite waits for another process
 CONNECT_TIMEOUT = 10  # seconds that PostgreSQL may take to answer
+
+# A connection whose other end vanished without a word is given up after a minute, and not after two hours.
+_KEEPALIVES = {"keepalives_idle": 30, "keepalives_interval": 10, "keepalives_count": 3}
 
 _EXPECTED = "expected sqlite:///FILE or postgresql://USER:PASSWORD@HOST/DATABASE"
 
@@ -56,7 +61,14 @@ class StudyInfo:
     last: datetime | None
 
 
-def open_storage(url: str = DEFAULT_STORAGE, *, must_exist: bool = False, keep_connections: bool = False) -> RDBStorage:
+def open_storage(
+    url: str = DEFAULT_STORAGE,
+    *,
+    must_exist: bool = False,
+    keep_connections: bool = False,
+    is_known: bool = False,
+    on_trouble: Callable[[str], None] | None = None,
+) -> PatientStorage:
     """Open a storage, or create an SQLite file.
 
     Args:
@@ -64,12 +76,18 @@ def open_storage(url: str = DEFAULT_STORAGE, *, must_exist: bool = False, keep_c
         must_exist: Whether an SQLite file that is not there is an error.
         keep_connections: Whether connections to a server stay open between two transactions, which saves time; the
             caller ends them by `storage.engine.dispose()`.
+        is_known: Whether the storage has been open before, so that a server that does not answer is waited for rather
+            than taken for a wrong address.
+        on_trouble: Called with a line when the storage is in trouble, and when it answers again; None sends it to the
+            log of `betabo.studies.patient_storage`.
 
     Raises:
         StudyError: The storage cannot be used, with the reason; a password is never shown.
     """
     address = _parse_url(url)
     from sqlalchemy.pool import NullPool
+
+    from betabo.studies.patient_storage import PatientStorage
 
     shown = address.render_as_string(hide_password=True)
     options: dict[str, Any] = {"pool_pre_ping": True} if keep_connections else {"poolclass": NullPool}
@@ -78,11 +96,12 @@ def open_storage(url: str = DEFAULT_STORAGE, *, must_exist: bool = False, keep_c
         options["connect_args"] = {"timeout": LOCK_TIMEOUT}
     elif address.drivername.startswith("postgresql"):
         address = address.set(drivername=_postgres_driver(address.drivername))
-        options["connect_args"] = {"connect_timeout": CONNECT_TIMEOUT}
-    with storage_errors(url):
-        storage = _create(address, shown, options)
+        options["connect_args"] = {"connect_timeout": CONNECT_TIMEOUT, **_KEEPALIVES}
+    passes = may_pass if is_known else was_reached
+    backend = with_patience(lambda: _create(address, shown, options), url, on_trouble, passes)
+    storage = PatientStorage(backend, url, on_trouble)
     if address.drivername.startswith("sqlite"):
-        _lock_early(storage.engine)
+        _lock_early(storage)
     return storage
 
 
@@ -95,20 +114,17 @@ def load_study(name: str, url: str = DEFAULT_STORAGE) -> Study:
     import optuna
 
     storage = open_storage(url, must_exist=True)
-    with storage_errors(url):
-        try:
-            return optuna.load_study(study_name=name, storage=storage)
-        except KeyError:
-            raise StudyError(_unknown_study(name, study_names(url), url)) from None
+    try:
+        return optuna.load_study(study_name=name, storage=storage)
+    except KeyError:
+        raise StudyError(_unknown_study(name, study_names(url), url)) from None
 
 
 def study_names(url: str = DEFAULT_STORAGE) -> list[str]:
     """The names of the studies in a storage, in alphabetical order."""
     import optuna
 
-    storage = open_storage(url, must_exist=True)
-    with storage_errors(url):
-        return sorted(optuna.get_all_study_names(storage))
+    return sorted(optuna.get_all_study_names(open_storage(url, must_exist=True)))
 
 
 def list_studies(url: str = DEFAULT_STORAGE) -> list[StudyInfo]:
@@ -116,9 +132,8 @@ def list_studies(url: str = DEFAULT_STORAGE) -> list[StudyInfo]:
     import optuna
 
     storage = open_storage(url, must_exist=True)
-    with storage_errors(url):
-        names = sorted(optuna.get_all_study_names(storage))
-        return [_summary(optuna.load_study(study_name=name, storage=storage)) for name in names]
+    names = sorted(optuna.get_all_study_names(storage))
+    return [_summary(optuna.load_study(study_name=name, storage=storage)) for name in names]
 
 
 def storage_place(url: str) -> str:
@@ -230,13 +245,14 @@ def _create(address: URL, shown: str, options: dict[str, Any]) -> RDBStorage:
     raise AssertionError("unreachable")
 
 
-def _lock_early(engine: Engine) -> None:
-    """Let a transaction take SQLite's lock when it begins.
+def _lock_early(storage: PatientStorage) -> None:
+    """Let a transaction that writes take SQLite's lock when it begins.
 
     Optuna reads a trial's state and then writes it; its row locks, which make that one step, do not exist in SQLite.
     """
     from sqlalchemy import event
 
+    engine = storage.engine
     engine.dispose()
 
     @event.listens_for(engine, "connect")
@@ -245,8 +261,8 @@ def _lock_early(engine: Engine) -> None:
 
     @event.listens_for(engine, "begin")
     def _begin(connection: Connection) -> None:
-        writable = os.access(str(engine.url.database), os.W_OK)
-        connection.exec_driver_sql("BEGIN IMMEDIATE" if writable else "BEGIN")
+        writes = not storage.is_reading and os.access(str(engine.url.database), os.W_OK)
+        connection.exec_driver_sql("BEGIN IMMEDIATE" if writes else "BEGIN")
 
 
 def _unknown_study(name: str, names: list[str], url: str) -> str:

@@ -10,28 +10,29 @@ from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass
 from datetime import datetime
 from functools import partial
-from typing import Any, TypeVar
+from typing import Any
 
-from optuna.distributions import BaseDistribution, CategoricalDistribution, FloatDistribution, IntDistribution
-from optuna.exceptions import StorageInternalError, TrialPruned, UpdateFinishedTrialError
-from optuna.storages import RDBStorage
-from optuna.trial import FrozenTrial, Trial, TrialState, create_trial
+from optuna.exceptions import TrialPruned, UpdateFinishedTrialError
+from optuna.study import Study
+from optuna.trial import FrozenTrial, TrialState, create_trial
 
 from betabo.optuna.attributes import HEARTBEAT, INTERRUPTED, REASON, RETRY_OF, SECONDS, WITHDRAWN, WORKER
+from betabo.optuna.space import to_distributions
 from betabo.optuna.trials import COUNTED
 from betabo.optuna.workers import this_worker
 from betabo.studies import recovery
-from betabo.studies.database_errors import with_patience
+from betabo.studies.choice import choose_parameters
+from betabo.studies.database_errors import patience
 from betabo.studies.errors import EvaluationFailedError, ObjectiveError, StudyError
 from betabo.studies.events import Event, Kind
 from betabo.studies.ledger import Ledger
+from betabo.studies.patient_storage import PatientStorage
 from betabo.studies.plan import Plan, logs_of, open_study
 from betabo.studies.recovery import Recovery, close_trial
 from betabo.studies.storage import open_storage
 from betabo.studies.values import as_values
 from betabo.studies.workspace import Workspace
 
-T = TypeVar("T")
 OnEvent = Callable[[Event], None]
 Redirect = Callable[[Workspace], AbstractContextManager[None]]
 
@@ -78,17 +79,22 @@ def run_worker(
         StudyError: The study cannot go on: the objective is broken, too many trials failed, or the storage is gone.
     """
     plan.objective.prepare(plan.space)
-    storage = open_storage(plan.storage, keep_connections=True)
+    tell = (lambda _: None) if on_event is None else on_event
+
+    def warn(line: str) -> None:
+        tell(Event("warning", message=line))
+
+    storage = open_storage(plan.storage, keep_connections=True, is_known=True, on_trouble=warn)
     try:
-        return _Worker(
-            plan,
-            storage,
-            threading.Event() if stop is None else stop,
-            (lambda _: None) if on_event is None else on_event,
-            (lambda _: nullcontext()) if redirect is None else redirect,
-        ).run()
+        study = open_study(plan, warn, storage)
+        stop = threading.Event() if stop is None else stop
+        return _Worker(plan, study, storage, stop, tell, _as_it_is if redirect is None else redirect).run()
     finally:
         storage.engine.dispose()
+
+
+def _as_it_is(_: Workspace) -> AbstractContextManager[None]:
+    return nullcontext()
 
 
 @dataclass(frozen=True)
@@ -102,15 +108,21 @@ class _Taken:
 
 class _Worker:
     def __init__(
-        self, plan: Plan, storage: RDBStorage, stop: threading.Event, on_event: OnEvent, redirect: Redirect
+        self,
+        plan: Plan,
+        study: Study,
+        storage: PatientStorage,
+        stop: threading.Event,
+        on_event: OnEvent,
+        redirect: Redirect,
     ) -> None:
-        self._plan, self._storage, self._stop, self._on_event, self._redirect = plan, storage, stop, on_event, redirect
-        self._study = open_study(plan, lambda line: self._emit("warning", message=line), self._storage)
-        self._home = self._patiently(lambda: logs_of(plan, self._study))
-        self._study_id = self._storage.get_study_id_from_name(plan.study)
+        self._plan, self._study, self._storage = plan, study, storage
+        self._stop, self._on_event, self._redirect = stop, on_event, redirect
+        self._home = logs_of(plan, study)
+        self._study_id = storage.get_study_id_from_name(plan.study)
         self._me = {**this_worker(), "token": secrets.token_hex(4)}  # there may be several in a process
         self._recovery = Recovery(self._study, self._me)
-        self._distributions = _distributions(plan)
+        self._distributions = to_distributions(plan.space)
         self._finished_before = {t.number for t in self._ledger().trials if t.state.is_finished()}
         self._count = 0
         self._says_waiting = False
@@ -118,9 +130,11 @@ class _Worker:
     def run(self) -> WorkerOutcome:
         self._emit("ready")
         while not self._stop.is_set():
-            for number, why in self._patiently(self._recovery.recover):
-                self._emit("interrupted", trial=number, message=why)
             ledger = self._ledger()
+            closed = self._recovery.recover(ledger=ledger)
+            for number, why in closed:
+                self._emit("interrupted", trial=number, message=why)
+            ledger = self._ledger() if closed else ledger
             if ledger.finished >= self._plan.trials:
                 return WorkerOutcome(self._count, "done")
             self._check_failures(ledger)
@@ -155,7 +169,7 @@ class _Worker:
         return None
 
     def _create(self, template: FrozenTrial) -> int:
-        return self._patiently(lambda: self._storage.create_new_trial(self._study_id, template))
+        return int(self._storage.create_new_trial(self._study_id, template))
 
     def _repetition(self, trial: FrozenTrial) -> FrozenTrial:
         """A running trial with the parameters of another one."""
@@ -173,20 +187,18 @@ class _Worker:
 
     def _accept(self, trial_id: int) -> _Taken | None:
         """Find the parameters of an open trial, or withdraw it if the study has enough."""
-        opened = self._patiently(lambda: self._storage.get_trial(trial_id))
         ledger = self._ledger()
+        opened = next(trial for trial in ledger.trials if trial._trial_id == trial_id)
         if not ledger.may_run(opened.number, self._plan.trials):
             self._close(opened.number, WITHDRAWN, "the study has enough")
             return None
         try:
-            trial = self._patiently(lambda: Trial(self._study, trial_id))
-            parameters = {
-                name: self._patiently(partial(_suggest, trial, name, distribution))
-                for name, distribution in self._distributions.items()
-            }
+            parameters = choose_parameters(self._study, self._storage, opened, self._distributions)
+        except StudyError:  # the storage is gone; whoever finds the trial will close it
+            raise
         except BaseException as error:
             self._close(opened.number, WITHDRAWN, "it has no parameters")
-            if isinstance(error, StudyError) or not isinstance(error, Exception):
+            if not isinstance(error, Exception):
                 raise
             raise StudyError(f"no parameters were found for a trial: {type(error).__name__}: {error}") from error
         self._take_out_of_queue(opened.system_attrs.get(RETRY_OF), ledger)
@@ -224,8 +236,9 @@ class _Worker:
             self._close(taken.number, INTERRUPTED, f"stopped by {type(error).__name__}")
             raise
         seconds = time.monotonic() - began
+        store = partial(self._store, taken, state, values, reason, seconds, workspace.notes)
         try:
-            stored = self._patiently(lambda: self._store(taken, state, values, reason, seconds, workspace.notes))
+            stored = self._storage.together(store)
         except StudyError as error:
             shown = reason or ", ".join(map(repr, values))
             raise StudyError(f"trial {taken.number} ended ({shown}) and could not be stored: {error}") from error
@@ -252,21 +265,16 @@ class _Worker:
         seconds: float,
         notes: Mapping[str, Any],
     ) -> bool:
-        """Store the end of a trial; False if somebody else ended it. Harmless to repeat."""
+        """Store the end of a trial; False if somebody else ended it. Harmless to repeat, and one transaction."""
         stored = self._storage.get_trial(taken.id)
         if stored.state.is_finished():
             return stored.state == state and tuple(stored.values or ()) == values
-        try:
-            for name, value in notes.items():
-                self._storage.set_trial_user_attr(taken.id, name, value)
-            self._storage.set_trial_system_attr(taken.id, SECONDS, seconds)
-            if reason or state == TrialState.FAIL:
-                self._storage.set_trial_system_attr(taken.id, REASON, reason or "no reason given")
-            self._study.tell(taken.number, values or None, state)
-        except (UpdateFinishedTrialError, ValueError):
-            if not self._storage.get_trial(taken.id).state.is_finished():
-                raise
-            return False
+        for name, value in notes.items():
+            self._storage.set_trial_user_attr(taken.id, name, value)
+        self._storage.set_trial_system_attr(taken.id, SECONDS, seconds)
+        if reason or state == TrialState.FAIL:
+            self._storage.set_trial_system_attr(taken.id, REASON, reason or "no reason given")
+        self._storage.set_trial_state_values(taken.id, state, values or None)
         return True
 
     def _check_failures(self, ledger: Ledger) -> None:
@@ -293,39 +301,17 @@ class _Worker:
         self._stop.wait(_PAUSE)
 
     def _close(self, number: int, key: str, value: Any) -> None:
-        self._patiently(lambda: close_trial(self._study, number, key, value))
+        close_trial(self._study, number, key, value)
 
     def _ledger(self) -> Ledger:
-        return Ledger(self._patiently(lambda: self._study.get_trials(deepcopy=False)))
-
-    def _patiently(self, action: Callable[[], T]) -> T:
-        return with_patience(action, self._plan.storage, lambda line: self._emit("warning", message=line))
+        return Ledger(self._study.get_trials(deepcopy=False))
 
     def _emit(self, kind: Kind, **details: Any) -> None:
         self._on_event(Event(kind, **details))
 
 
-def _distributions(plan: Plan) -> dict[str, BaseDistribution]:
-    from betabo.optuna.space import to_distributions
-
-    return to_distributions(plan.space)
-
-
-def _suggest(trial: Trial, name: str, distribution: BaseDistribution) -> Any:
-    if isinstance(distribution, FloatDistribution):
-        return trial.suggest_float(
-            name, distribution.low, distribution.high, step=distribution.step, log=distribution.log
-        )
-    if isinstance(distribution, IntDistribution):
-        return trial.suggest_int(
-            name, distribution.low, distribution.high, step=distribution.step, log=distribution.log
-        )
-    assert isinstance(distribution, CategoricalDistribution)
-    return trial.suggest_categorical(name, distribution.choices)
-
-
 @contextmanager
-def _beating(storage: RDBStorage, trial_id: int) -> Iterator[None]:
+def _beating(storage: PatientStorage, trial_id: int) -> Iterator[None]:
     """Give signs of life of a trial from a thread, for workers on other machines to see."""
     ended = threading.Event()
 
@@ -334,10 +320,11 @@ def _beating(storage: RDBStorage, trial_id: int) -> Iterator[None]:
         while not ended.wait(recovery.HEARTBEAT_INTERVAL):
             count += 1
             try:
-                storage.set_trial_system_attr(trial_id, HEARTBEAT, count)
+                with patience(0):
+                    storage.set_trial_system_attr(trial_id, HEARTBEAT, count)
             except UpdateFinishedTrialError:
                 break
-            except StorageInternalError:
+            except StudyError:
                 continue  # whoever stores the result will say so
         storage.remove_session()
 

@@ -1,0 +1,159 @@
+"""Optuna's storage with patience: the one place in which an outage of the database is waited for."""
+
+from __future__ import annotations
+
+import logging
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from functools import partial, wraps
+from typing import Any, TypeVar
+
+from optuna.exceptions import UpdateFinishedTrialError
+from optuna.storages import BaseStorage, RDBStorage, get_storage
+from optuna.trial import TrialState
+from sqlalchemy.engine import Engine
+from sqlalchemy.orm import Session
+
+from betabo.studies.database_errors import with_patience
+from betabo.visible import visible
+
+T = TypeVar("T")
+
+_logger = logging.getLogger(__name__)
+
+
+def _patient(name: str, reads: bool = False) -> Callable[..., Any]:
+    """The method of a storage that is called `name`, done again and again while the storage is in trouble."""
+
+    @wraps(getattr(BaseStorage, name), updated=())  # whose being abstract is not to be copied
+    def method(self: PatientStorage, *args: Any, **kwargs: Any) -> Any:
+        return self._patiently(partial(getattr(self._cached, name), *args, **kwargs), reads)
+
+    return method
+
+
+class PatientStorage(BaseStorage):
+    """A storage whose every use outlasts an outage of the database, see `with_patience`.
+
+    A lost connection leaves open whether a write arrived, so that it is written again. For a trial's end this makes no
+    difference; of a new trial there may be two, of which a worker's ledger allows one.
+
+    Args:
+        backend: Optuna's storage.
+        url: Its address, for messages.
+        on_trouble: Called with a line when trouble begins, and when it ends; None sends it to the log of this module.
+    """
+
+    def __init__(self, backend: RDBStorage, url: str, on_trouble: Callable[[str], None] | None = None) -> None:
+        self.backend, self._url, self._on_trouble = backend, url, on_trouble
+        self._cached = get_storage(backend)  # which reads finished trials once
+        self._thread = threading.local()
+
+    def __reduce__(self) -> tuple[Callable[..., Any], tuple[Any, ...]]:
+        from betabo.studies.storage import open_storage
+
+        return open_storage, (self._url,)
+
+    @property
+    def engine(self) -> Engine:
+        """SQLAlchemy's engine of the database."""
+        return self.backend.engine
+
+    @property
+    def is_reading(self) -> bool:
+        """Whether what this thread does with the database at the moment changes nothing."""
+        return getattr(self._thread, "reads", False)
+
+    create_new_study = _patient("create_new_study")
+    set_study_user_attr = _patient("set_study_user_attr")
+    set_study_system_attr = _patient("set_study_system_attr")
+    create_new_trial = _patient("create_new_trial")
+    set_trial_param = _patient("set_trial_param")
+    set_trial_intermediate_value = _patient("set_trial_intermediate_value")
+    set_trial_user_attr = _patient("set_trial_user_attr")
+    set_trial_system_attr = _patient("set_trial_system_attr")
+    get_study_id_from_name = _patient("get_study_id_from_name", reads=True)
+    get_study_name_from_id = _patient("get_study_name_from_id", reads=True)
+    get_study_directions = _patient("get_study_directions", reads=True)
+    get_study_user_attrs = _patient("get_study_user_attrs", reads=True)
+    get_study_system_attrs = _patient("get_study_system_attrs", reads=True)
+    get_all_studies = _patient("get_all_studies", reads=True)
+    get_trial_id_from_study_id_trial_number = _patient("get_trial_id_from_study_id_trial_number", reads=True)
+    get_trial = _patient("get_trial", reads=True)
+    get_all_trials = _patient("get_all_trials", reads=True)
+    get_best_trial = _patient("get_best_trial", reads=True)
+
+    def delete_study(self, study_id: int) -> None:
+        """Delete a study; one that an earlier attempt deleted is no error."""
+        attempts = 0
+
+        def delete() -> None:
+            nonlocal attempts
+            attempts += 1
+            try:
+                self._cached.delete_study(study_id)
+            except KeyError:
+                if attempts == 1:
+                    raise
+
+        self._patiently(delete)
+
+    def set_trial_state_values(self, trial_id: int, state: TrialState, values: Sequence[float] | None = None) -> bool:
+        """Change the state of a trial; one that an earlier attempt ended in the same way is no error."""
+        attempts = 0
+
+        def change() -> bool:
+            nonlocal attempts
+            attempts += 1
+            try:
+                return self._cached.set_trial_state_values(trial_id, state, values)
+            except UpdateFinishedTrialError:
+                stored = self._cached.get_trial(trial_id)
+                if attempts == 1 or (stored.state, stored.values or []) != (state, list(values or [])):
+                    raise
+                return True
+
+        return self._patiently(change)
+
+    def together(self, action: Callable[[], T]) -> T:
+        """Do something with the storage as one transaction: all that it writes is stored at once, or nothing.
+
+        Args:
+            action: What to do. It must be harmless to repeat, and short, as others may have to wait for its end.
+        """
+        return self._patiently(lambda: self._as_one(action))
+
+    def remove_session(self) -> None:
+        """Let go of what this thread holds."""
+        self._cached.remove_session()
+
+    def _as_one(self, action: Callable[[], T]) -> T:
+        sessions = self.backend.scoped_session
+        sessions.remove()
+        self._thread.joined = True
+        try:
+            with self.engine.begin() as connection:
+                sessions.registry.set(Session(bind=connection, join_transaction_mode="rollback_only"))
+                return action()
+        finally:
+            self._thread.joined = False
+            sessions.remove()
+
+    def _patiently(self, action: Callable[[], T], reads: bool = False) -> T:
+        if getattr(self._thread, "joined", False):  # the transaction is lost as a whole, and done again as a whole
+            return action()
+        with self._only_reading(reads):
+            return with_patience(action, self._url, self._say)
+
+    @contextmanager
+    def _only_reading(self, reads: bool) -> Iterator[None]:
+        before = self.is_reading
+        self._thread.reads = reads
+        try:
+            yield
+        finally:
+            self._thread.reads = before
+
+    def _say(self, line: str) -> None:
+        (_logger.warning if self._on_trouble is None else self._on_trouble)(visible(line))
