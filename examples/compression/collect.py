@@ -17,8 +17,8 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from betabo.compress.results import EXPERIMENTS_FILE, FINALS_FILE, SEARCHES_FILE
-from betabo.compress.searches import read_search
+from betabo.lab.reproduce.compression.results import EXPERIMENTS_FILE, FINALS_FILE, SEARCHES_FILE
+from betabo.lab.reproduce.compression.searches import read_search
 
 TRIALS, UNIFORM_TRIALS, START = 35, 19, "uniform-start"
 TIMED = {  # by column: device and examples in a pass

@@ -45,7 +45,7 @@ DENSE_EPOCHS = 3  # of a model whose head is new, as in `betabo compress`
 
 def searches(experiments: list[str], seeds: int) -> list:
     """All searches, the first seeds of all experiments first, the comparison of acquisition functions last."""
-    from betabo.compress.searches import SearchChoice
+    from betabo.lab.reproduce.compression.searches import SearchChoice
 
     found = [SearchChoice(experiment, "uniform") for experiment in experiments]
     for seed, experiment in product(range(seeds), experiments):
@@ -138,7 +138,7 @@ class Bench:
 
     def search(self, search) -> None:
         """Run one search, then judge its best model on further test sets where there are any."""
-        from betabo.compress.searches import read_search, run_search
+        from betabo.lab.reproduce.compression.searches import read_search, run_search
 
         problem = self.problem(search.experiment)
         trials = self.length(search)
@@ -163,8 +163,8 @@ class Bench:
         import torch
 
         from betabo.compress.counting import measure_latency
-        from betabo.compress.searches import read_search
         from betabo.compress.without_training import compress_model
+        from betabo.lab.reproduce.compression.searches import read_search
 
         rows = []
         for experiment in self.experiments:

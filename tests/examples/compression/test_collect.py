@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from betabo.compress.results import (
+from betabo.lab.reproduce.compression.results import (
     EXPERIMENTS_FILE,
     FINALS_FILE,
     SEARCHES_FILE,

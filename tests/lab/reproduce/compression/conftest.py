@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from betabo.lab.reproduce import Context, Summary
-from betabo.lab.reproduce.compression import draw
+from betabo.lab.reproduce.compression.draw import draw
 from stored_searches import write_stored
 
 

@@ -6,13 +6,13 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from betabo.compress.results import (
+from betabo.lab.reproduce import Context, Summary
+from betabo.lab.reproduce.compression.draw import draw
+from betabo.lab.reproduce.compression.results import (
     EXPERIMENTS_FILE,
     FINALS_FILE,
     SEARCHES_FILE,
 )
-from betabo.lab.reproduce import Context, Summary
-from betabo.lab.reproduce.compression import draw
 from lab.reproduce.compression.case import Tables
 from stored_searches import SEEDS
 

@@ -6,15 +6,15 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from betabo.compress.results import (
+from betabo.lab.plots.names import ACQUISITION_NAMES, METHODS
+from betabo.lab.reproduce import REPRODUCTIONS, Context, compression
+from betabo.lab.reproduce.compression.results import (
     EXPERIMENTS_FILE,
     FINAL_COLUMNS,
     SEARCH_COLUMNS,
     SEARCHES_FILE,
     read_stored,
 )
-from betabo.lab.plots.names import ACQUISITION_NAMES, METHODS
-from betabo.lab.reproduce import REPRODUCTIONS, Context, compression
 from betabo.lab.reproduce.compression.tables import (
     KERNELS,
 )

@@ -8,12 +8,12 @@ import pandas as pd
 import pytest
 from scipy.integrate import trapezoid
 
-from betabo.compress.results import (
-    read_stored,
-)
 from betabo.lab.plots.ratios import draw_ratio_maps
 from betabo.lab.reproduce import Summary
 from betabo.lab.reproduce.compression.ratios import best_layers, density, describe, visits
+from betabo.lab.reproduce.compression.results import (
+    read_stored,
+)
 from betabo.lab.reproduce.compression.tables import (
     KERNELS,
     MODELS,

@@ -10,7 +10,11 @@ from typing import Any
 import pandas as pd
 from pandas import DataFrame, Series
 
-from betabo.compress.results import (
+from betabo.lab.plots.compression import draw_acquisition_objectives, draw_objectives
+from betabo.lab.plots.ratios import draw_ratio_densities, draw_ratio_maps
+from betabo.lab.reproduce.compression.claims import judge
+from betabo.lab.reproduce.compression.ratios import ITERATIONS, best_layers, densities, describe, visits
+from betabo.lab.reproduce.compression.results import (
     SEARCH,
     StoredSearches,
     best_points,
@@ -18,10 +22,6 @@ from betabo.compress.results import (
     mean_progress,
     read_stored,
 )
-from betabo.lab.plots.compression import draw_acquisition_objectives, draw_objectives
-from betabo.lab.plots.ratios import draw_ratio_densities, draw_ratio_maps
-from betabo.lab.reproduce.compression.claims import judge
-from betabo.lab.reproduce.compression.ratios import ITERATIONS, best_layers, densities, describe, visits
 from betabo.lab.reproduce.compression.tables import (
     DEFAULT,
     FROM_LEVELS,
@@ -51,7 +51,7 @@ def draw(context: Context, folder: str | Path) -> Summary:
 
     Args:
         context: Where the files go.
-        folder: Stored searches, see `betabo.compress.results`.
+        folder: Stored searches, see `betabo.lab.reproduce.compression.results`.
     """
     stored = read_stored(folder)
     stored = replace(stored, searches=_name_own(stored.searches), finals=_name_own(stored.finals))

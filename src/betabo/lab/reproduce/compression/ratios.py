@@ -12,8 +12,8 @@ import numpy.typing as npt
 import pandas as pd
 from pandas import DataFrame
 
-from betabo.compress.results import SEARCH, STARTING_POINTS, Experiment, ratios_of
 from betabo.lab.analysis.density import BetaDensity
+from betabo.lab.reproduce.compression.results import SEARCH, STARTING_POINTS, Experiment, ratios_of
 
 NEAR = 0.05
 """Distance to a bound, in ratios, within which a ratio is near it; chosen here."""

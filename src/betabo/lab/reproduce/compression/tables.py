@@ -11,8 +11,8 @@ import numpy.typing as npt
 import pandas as pd
 from pandas import DataFrame
 
-from betabo.compress.results import SEARCH, Experiment, StoredSearches
 from betabo.lab.plots.names import ACQUISITION_NAMES, METHODS, method_name
+from betabo.lab.reproduce.compression.results import SEARCH, Experiment, StoredSearches
 from betabo.lab.reproduce.files import markdown_table
 
 KERNELS = ("rbf", "matern", "beta-paper", "beta-matern")

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from betabo.compress.problem import CompressionResult
-from betabo.compress.searches import SearchChoice, read_search, run_search, starting_points
 from betabo.compress.training import DivergedError
+from betabo.lab.reproduce.compression.searches import SearchChoice, read_search, run_search, starting_points
 
 
 class Bowl:

@@ -9,7 +9,14 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from betabo.compress.results import best_points, comparable, mean_progress, progress, ratios_of, read_stored
+from betabo.lab.reproduce.compression.results import (
+    best_points,
+    comparable,
+    mean_progress,
+    progress,
+    ratios_of,
+    read_stored,
+)
 from stored_searches import LEVELS, SEEDS, TRIALS, write_stored
 
 
