@@ -30,15 +30,20 @@ def test_single_run_has_no_band() -> None:
     assert set(corners[:, 1]) == {1.0, 2.0, 3.0}
 
 
-def test_convergence_has_a_column_a_number_of_dimensions() -> None:
-    best = pd.concat([curve(dim=d, kernel=k) for d in (8, 4) for k in ("matern", "beta-paper")])
+def test_convergence_has_a_column_a_number_of_dimensions_and_weight() -> None:
+    best = pd.concat(
+        [curve(dim=d, weight=w, kernel=k) for d in (8, 4) for w in (4.0, 0.1) for k in ("matern", "beta-paper")]
+    )
+    best.loc[(best["dim"] == 8) & (best["weight"] == 4), "mean"] = 7.0
     figure = draw_convergence_and_distance(best, best.assign(mean=0.1))
-    above, other, below, _ = figure.axes
-    assert [axes.get_title(loc="left") for axes in (above, other)] == ["$d$ = 4", "$d$ = 8"]
-    assert above.get_yscale() == "log"
-    assert below.get_yscale() == "linear"
+    above, below = figure.axes[:4], figure.axes[4:]
+    titles = ["$d$ = 4, weight 0.1", "$d$ = 4, weight 4", "$d$ = 8, weight 0.1", "$d$ = 8, weight 4"]
+    assert [axes.get_title(loc="left") for axes in above] == titles
+    assert above[0].get_yscale() == "log"
+    assert below[0].get_yscale() == "linear"
     assert [text.get_text() for text in figure.legends[0].get_texts()] == ["Matérn", "Beta"]
     assert all(len(axes.lines) == 2 for axes in figure.axes)
+    assert [axes.lines[0].get_ydata()[0] for axes in above] == [3, 3, 3, 7]
 
 
 def test_bandwidths_show_every_run_and_their_median() -> None:

@@ -16,10 +16,11 @@ def test_paper_scale_has_the_numbers_of_the_paper() -> None:
     assert len(table.problems) == 15
     assert {problem_by_name(name).dim for name in table.problems} == {20}
     for name in ("levy2d", "bandwidths", "levy-convergence", "placements"):
-        for campaign in campaigns_of(name, "paper"):
+        chosen = campaigns_of(name, "paper")
+        for campaign in chosen:
             dims = problem_by_name(campaign.problems[0]).dim
             assert (campaign.starting_points, campaign.budget) == (3 * dims, 3 * dims + 300)
-            assert campaign.seeds == tuple(range(10))
+        assert {seed for campaign in chosen for seed in campaign.seeds} == set(range(10))
     (compared,) = campaigns_of("acquisitions", "paper")
     assert (compared.starting_points, compared.budget, len(compared.seeds)) == (5, 35, 10)
     assert len(compared.optimizers) == 10

@@ -22,13 +22,21 @@ def test_levy_convergence_draws_the_runs(tmp_path: Path) -> None:
     summary = levy_convergence.summarize(context, tmp_path / "runs")
     assert names(tmp_path / "out") == set(context.files)
     best = pd.read_csv(tmp_path / "out/best.csv")
-    assert len(best) == 2 * 2 * 8
+    assert len(best) == 2 * 3 * 2 * 8
     results = read_results(tmp_path / "runs", columns=[])
-    chosen = (results["dim"] == 8) & (results["optimizer"] == "matern") & (results["evaluation"] == 24 + 3)
-    row = best[(best["dim"] == 8) & (best["kernel"] == "matern") & (best["iteration"] == 3)].iloc[0]
+    chosen = (results["dim"] == 8) & (results["optimizer"] == "matern+4") & (results["evaluation"] == 24 + 3)
+    of_matern = (best["dim"] == 8) & (best["kernel"] == "matern") & (best["weight"] == 4)
+    row = best[of_matern & (best["iteration"] == 3)].iloc[0]
     assert row["mean"] == pytest.approx(results.loc[chosen, "best"].mean())
     assert row["standard_error"] == pytest.approx(results.loc[chosen, "best"].std() / np.sqrt(3))
-    assert len(verdicts(summary.claims)) == 4
+    assert len(verdicts(summary.claims)) == 3 * 4
+
+
+def test_seeds_come_one_after_another_with_all_weights() -> None:
+    campaigns = campaigns_of("levy-convergence", "paper")
+    assert [campaign.seeds for campaign in campaigns] == [(seed,) for seed in range(10) for _ in (4, 8)]
+    names = {f"{kernel}+{weight}" for kernel in ("matern", "beta-paper") for weight in ("0.1", "1", "4")}
+    assert {frozenset(campaign.optimizers) for campaign in campaigns} == {frozenset(names)}
 
 
 def test_levy_convergence_claims_follow_from_the_measures() -> None:
@@ -38,10 +46,14 @@ def test_levy_convergence_claims_follow_from_the_measures() -> None:
         return pd.DataFrame(dict(zip(columns, (early, end, distance, near, (100.0,) * 4), strict=True)), index=index)
 
     as_claimed = means((1, 2, 3, 4), (1, 0.5, 2, 1), (0.5, 0.1, 0.5, 0.1), (5, 50, 6, 90))
-    assert verdicts(levy_convergence.compare(as_claimed)) == ["holds"] * 4
+    assert verdicts(levy_convergence.compare_under(as_claimed, 4.0)) == ["holds"] * 4
     otherwise = means((2, 1, 3, 4), (1, 2, 1, 2), (0.1, 0.2, 0.1, 0.2), (5, 50, 6, 50))
-    assert verdicts(levy_convergence.compare(otherwise)) == ["holds in part", *["does not hold"] * 3]
+    assert verdicts(levy_convergence.compare_under(otherwise, 4.0)) == ["holds in part", *["does not hold"] * 3]
     saturated = means((1, 2, 3, 4), (1, 0.5, 2, 1), (0.5, 0.1, 0.5, 0.1), (5, 95, 6, 100))
-    assert verdicts(levy_convergence.compare(saturated))[-1] == "holds in part"
-    assert len(levy_convergence.compare(as_claimed.loc[[8]])) == 3
-    assert levy_convergence.compare(as_claimed.drop(index=[(4, "matern"), (8, "matern")])) == ()
+    assert verdicts(levy_convergence.compare_under(saturated, 4.0))[-1] == "holds in part"
+    assert len(levy_convergence.compare_under(as_claimed.loc[[8]], 4.0)) == 3
+    assert levy_convergence.compare_under(as_claimed.drop(index=[(4, "matern"), (8, "matern")]), 4.0) == ()
+    both = pd.concat({0.1: as_claimed, 4.0: otherwise}, names=["weight"]).reorder_levels(["dim", "weight", "kernel"])
+    claims = levy_convergence.compare(both)
+    assert [claim.text.split(",")[0] for claim in claims] == ["with weight 0.1"] * 4 + ["with weight 4"] * 4
+    assert verdicts(claims[:4]) == ["holds"] * 4

@@ -15,21 +15,21 @@ if TYPE_CHECKING:
 
 
 def draw_convergence_and_distance(best: DataFrame, distance: DataFrame) -> Figure:
-    """Best value above, distance to the boundary below, a column a number of dimensions.
+    """Best value above, distance to the boundary below, a column a number of dimensions and weight.
 
     Args:
-        best: Columns `dim`, `kernel`, `iteration`, `mean`, `standard_error`: lowest value so far.
+        best: Columns `dim`, `weight`, `kernel`, `iteration`, `mean`, `standard_error`: lowest value so far, by
+            weight of the confidence bound.
         distance: The same columns: normalized distance of the points to the boundary, 1 at the centre.
     """
-    dims = sorted(best["dim"].unique())
+    columns = sorted(set(zip(best["dim"], best["weight"], strict=True)))
     with style():
-        figure = new_figure(4.6 * len(dims) + 0.4, 5.8)
-        panels = figure.subplots(2, len(dims), squeeze=False, sharex="col", sharey="row")
-        for column, d in enumerate(dims):
-            above, below = panels[:, column]
-            _draw_kernels(above, best[best["dim"] == d])
-            _draw_kernels(below, distance[distance["dim"] == d])
-            above.set_title(f"$d$ = {d}")
+        figure = new_figure(2.6 * len(columns) + 0.6, 5.6)
+        panels = figure.subplots(2, len(columns), squeeze=False, sharex="col", sharey="row")
+        for (d, weight), (above, below) in zip(columns, panels.T, strict=True):
+            for panel, table in ((above, best), (below, distance)):
+                _draw_kernels(panel, table[(table["dim"] == d) & (table["weight"] == weight)])
+            above.set_title(f"$d$ = {d}, weight {weight:g}")
             below.set_xlabel("iteration")
             below.locator_params(axis="x", integer=True)
         make_logarithmic(panels[0, 0], "y")

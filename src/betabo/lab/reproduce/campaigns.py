@@ -113,10 +113,21 @@ def bandwidths(scale: Scale) -> tuple[Campaign, ...]:
 
 
 def levy_convergence(scale: Scale) -> tuple[Campaign, ...]:
-    """Matern and Beta on Levy in four and eight dimensions."""
-    iterations, seeds = {"smoke": (8, 1), "standard": (150, 2), "paper": (300, 10)}[scale]
-    kernels = ("matern", "beta-paper")
-    return tuple(_grid(f"levy-convergence-{d}", kernels, [f"levy-{d}-centre"], iterations, seeds) for d in (4, 8))
+    """Matern and Beta on Levy in four and eight dimensions, under several weights of the confidence bound.
+
+    The optimizers are called KERNEL+WEIGHT. A seed is a campaign: all settings with one seed come before the next.
+    """
+    iterations, seeds = {"smoke": (8, 1), "standard": (150, 1), "paper": (300, 10)}[scale]
+    choices = {
+        f"{kernel}+{weight:g}": as_in_paper(kernel, weight=weight)
+        for weight in DECISIVE_WEIGHTS
+        for kernel in ("matern", "beta-paper")
+    }
+    return tuple(
+        _campaign(f"levy-convergence-{d}", choices, [f"levy-{d}-centre"], iterations, (seed,))
+        for seed in range(seeds)
+        for d in (4, 8)
+    )
 
 
 def placements(scale: Scale) -> tuple[Campaign, ...]:
@@ -203,7 +214,7 @@ def acquisitions(scale: Scale) -> tuple[Campaign, ...]:
     Dimensions, starting points and iterations are those of the paper's search for a compressed DeBERTa-v3 on MNLI,
     which has this figure; the functions are those of its table instead.
     """
-    iterations, seeds = {"smoke": (3, 1), "standard": (30, 1), "paper": (30, 10)}[scale]
+    iterations, seeds = {"smoke": (3, 1), "standard": (30, 3), "paper": (30, 10)}[scale]
     functions = {"smoke": ("levy",), "standard": ("hartmann", "levy"), "paper": FUNCTIONS}[scale]
     placed = ("centre", "vertex")
     return (
