@@ -77,7 +77,7 @@ class TestSearch:
         assert [e.unit for e in changed.history] == [e.unit for e in minimize(bowl, BOX, budget=6, **QUICK).history]
 
     def test_begins_with_the_initial_points(self) -> None:
-        result = minimize(bowl, BOX, budget=3, initial_points=[[2.0, 5.0], [0.0, 0.0]], **QUICK)
+        result = minimize(bowl, BOX, budget=3, initial=[[2.0, 5.0], [0.0, 0.0]], **QUICK)
         assert [e.value for e in result.history[:2]] == pytest.approx([0, 29])
         assert result.x == pytest.approx([2, 5])
 

@@ -117,7 +117,7 @@ class TestProposals:
 
     def test_start_with_the_initial_points(self) -> None:
         initial = [[1.0, 2.0], (3.0, 4.0), np.array([-5.0, 15.0])]
-        optimizer = search(initial_points=initial)
+        optimizer = search(initial=initial)
         assert np.array(optimizer.ask(2)) == pytest.approx(np.array([[1, 2], [3, 4]]))
         third, *others = optimizer.ask(4)
         assert third.tolist() == [-5, 15]
@@ -229,7 +229,7 @@ class TestTelling:
         with pytest.raises(ValueError, match=error):
             optimizer.tell(point, 0.0)
         with pytest.raises(ValueError, match=error):
-            search(initial_points=[point])
+            search(initial=[point])
 
 
 class TestFailures:
@@ -321,7 +321,7 @@ class TestSaving:
             assert [e.unit for e in resumed.history] == expected
 
     def test_keeps_pending_points_and_initial_points(self, tmp_path: Path) -> None:
-        optimizer = search(initial_points=[[1.0, 2.0], [3.0, 4.0]])
+        optimizer = search(initial=[[1.0, 2.0], [3.0, 4.0]])
         asked = optimizer.ask()
         resumed = on_disk(optimizer, tmp_path)
         assert resumed.to_json() == optimizer.to_json()

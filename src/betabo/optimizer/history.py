@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from betabo.schema import Check, anything, listing, maybe, number, one_of, record, text
 
-Origin = Literal["start", "model", "local", "user"]
+Origin = Literal["start", "model", "local", "user", "known"]
 
 MODELLED: tuple[Origin, ...] = ("model", "local")
 """The origins of points that a model proposed."""
@@ -50,7 +50,8 @@ class Evaluation:
         value: Its value, None where the evaluation failed.
         error: Why it failed, empty where it did not.
         origin: `"start"` for a starting point, `"model"` for a proposal of the model, `"local"` for one near the best
-            point, `"user"` for a point that was told without having been asked for.
+            point, `"user"` for a point that was told without having been asked for, `"known"` for one whose value was
+            known before the search began.
         diagnostics: Figures of the step that proposed the point.
     """
 

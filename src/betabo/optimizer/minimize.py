@@ -16,6 +16,7 @@ from betabo.optimizer.evaluation import (
     explain_first,
     is_double_interrupt,
 )
+from betabo.optimizer.known import KnownPoints
 from betabo.optimizer.optimizer import Optimizer, TooManyFailuresError
 from betabo.optimizer.progress import SearchProgress, show_progress
 from betabo.optimizer.result import SearchResult
@@ -28,7 +29,8 @@ def minimize(
     space: Any = None,
     budget: int = 50,
     seed: int | None = None,
-    initial_points: Iterable[Any] = (),
+    initial: Iterable[Any] = (),
+    known_points: KnownPoints = (),
     callback: Callable[[SearchResult], Any] | None = None,
     progress: bool = False,
     on_error: OnError = "raise",
@@ -46,7 +48,10 @@ def minimize(
         space: A dictionary of `Float`, `Int`, `Categorical` and `Fixed` parameters, or a `Space`, in place of bounds.
         budget: Number of evaluations.
         seed: Seed of the search; None draws one.
-        initial_points: Points to evaluate first, in the user's units.
+        initial: Points to evaluate first, in the user's units.
+        known_points: Results that are known already: pairs `(point, value)`; a DataFrame, or a file of CSV, Parquet or
+            JSON, with a column for each parameter and `value`. The model learns from them, and they take the place of
+            starting points; they do not count as evaluations. Those outside the space are left out with a warning.
         callback: Called after each evaluation with the result so far; the search stops when it returns True.
         progress: Whether to show progress on the terminal.
         on_error: `"raise"` raises an exception of the objective until an evaluation has succeeded; `"record"` records
@@ -67,7 +72,12 @@ def minimize(
         raise ValueError(f"budget is {budget}, expected at least 1.")
     check_on_error(on_error)
     optimizer = Optimizer(
-        bounds if space is None else space, seed=seed, initial_points=initial_points, config=config, **settings
+        bounds if space is None else space,
+        seed=seed,
+        initial=initial,
+        known_points=known_points,
+        config=config,
+        **settings,
     )
     check_objective(fun, optimizer.space)
     message, complete = f"the budget of {budget} evaluations is used up", True
@@ -78,11 +88,11 @@ def minimize(
                 try:
                     optimizer.tell(point, call(fun, point))
                 except Exception as error:
-                    if on_error == "raise" and all(evaluation.failed for evaluation in optimizer.history):
+                    if on_error == "raise" and all(evaluation.failed for evaluation in optimizer.evaluated):
                         explain_first(error)
                         raise
                     optimizer.tell_failure(point, f"{type(error).__name__}: {error}")
-                display.update(optimizer.history)
+                display.update(optimizer.evaluated)
                 stop = None if callback is None else callback(optimizer.result())
                 if isinstance(stop, (bool, np.bool_)) and stop:
                     message = "the callback asked to stop"
@@ -90,9 +100,9 @@ def minimize(
         except TooManyFailuresError as error:
             message, complete = str(error), False
         except KeyboardInterrupt:
-            if is_double_interrupt() or not optimizer.history:
+            if is_double_interrupt() or not optimizer.evaluated:
                 raise
-            message, complete = f"interrupted after {len(optimizer.history)} evaluations", False
+            message, complete = f"interrupted after {len(optimizer.evaluated)} evaluations", False
     result = optimizer.result(message)
     result.success = complete and result.x is not None
     return result

@@ -17,6 +17,7 @@ from betabo.optimizer.config import Config
 from betabo.optimizer.core import propose
 from betabo.optimizer.data import Data
 from betabo.optimizer.history import Evaluation, Pending, evaluation_schema, pending_schema, stack, unit_schema
+from betabo.optimizer.known import KnownPoints, read_known
 from betabo.optimizer.result import SearchResult
 from betabo.optimizer.turns import Step
 from betabo.schema import anything, listing, record, shortened, whole
@@ -50,7 +51,8 @@ class Optimizer:
     Args:
         space: Bounds as pairs, a `scipy.optimize.Bounds`, a dictionary of parameters, or a `Space`.
         seed: Seed of the search; None draws one. The same seed gives the same proposals on the same machine.
-        initial_points: Points to be asked for first, in the user's units.
+        initial: Points to be asked for first, in the user's units.
+        known_points: Results that are known already, see `minimize`.
         config: The configuration as a whole, in place of `settings`.
         settings: Settings of `Config`: `kernel`, `acquisition`, `beta`, `noise`, `local_steps`, `starting_points`,
             `power_transform`, `max_failures`, `duplicate_tolerance`.
@@ -68,7 +70,8 @@ class Optimizer:
         space: Any,
         *,
         seed: int | None = None,
-        initial_points: Iterable[Any] = (),
+        initial: Iterable[Any] = (),
+        known_points: KnownPoints = (),
         config: Config | None = None,
         **settings: Any,
     ) -> None:
@@ -79,8 +82,17 @@ class Optimizer:
         self.seed = int(np.random.SeedSequence().generate_state(1)[0]) if seed is None else int(seed)
         self.history: list[Evaluation] = []
         self.pending: list[Pending] = []
-        self._queue = [self._unit(point) for point in initial_points]
+        self._queue = [self._unit(point) for point in initial]
+        for known in read_known(known_points, self.space):
+            value = _as_number(known.value)
+            error = "" if value is not None else f"the value was {known.value!r}"
+            self.history.append(Evaluation(known.unit, value, error, "known"))
         self._states: tuple[FitState, ...] = ()
+
+    @property
+    def evaluated(self) -> list[Evaluation]:
+        """The record without the results that were known before."""
+        return [evaluation for evaluation in self.history if evaluation.origin != "known"]
 
     @overload
     def ask(self) -> Any: ...
@@ -232,7 +244,7 @@ class Optimizer:
         )
 
     def _check_failures(self) -> None:
-        last = self.history[-self.config.max_failures :]
+        last = self.evaluated[-self.config.max_failures :]
         if len(last) == self.config.max_failures and all(e.failed for e in last):
             raise TooManyFailuresError(
                 f"the last {len(last)} evaluations failed, the most recent one because {last[-1].error}; "

@@ -21,11 +21,11 @@ class SearchResult(OptimizeResult):  # type: ignore[misc]
     Attributes:
         x: The best point, in the user's units; None if no evaluation succeeded.
         fun: Its value.
-        nfev: Number of evaluations, failed ones included.
+        nfev: Number of evaluations, failed ones included; results that were known before are not among them.
         nfail: Number of failed evaluations.
         success: Whether at least one evaluation succeeded and the search came to its end.
         message: Why it ended.
-        history: All evaluations in order.
+        history: All evaluations in order, after the results that were known before.
         space: The search space.
         seconds: Time spent in fitting and in maximizing the acquisition function, by name.
         face_share: Share of the model's proposals with a number on a bound.
@@ -36,12 +36,13 @@ class SearchResult(OptimizeResult):  # type: ignore[misc]
         """The result of a record."""
         finished = [e for e in history if e.value is not None]
         best = min(finished, key=lambda e: e.value if e.value is not None else float("inf"), default=None)
+        evaluated = [e for e in history if e.origin != "known"]
         proposed = [e for e in history if e.origin in MODELLED]
         return cls(
             x=None if best is None else space.from_unit(best.unit),
             fun=float("nan") if best is None else best.value,
-            nfev=len(history),
-            nfail=len(history) - len(finished),
+            nfev=len(evaluated),
+            nfail=sum(e.failed for e in evaluated),
             success=complete and best is not None,
             message=message,
             history=history,

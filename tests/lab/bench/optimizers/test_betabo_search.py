@@ -26,7 +26,7 @@ def test_betabo_does_what_minimize_does() -> None:
         BOUNDS,
         budget=7,
         seed=1,
-        initial_points=STARTS,
+        initial=STARTS,
         starting_points=4,
         kernel="matern",
         acquisition="ucb",

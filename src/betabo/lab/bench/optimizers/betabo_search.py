@@ -26,7 +26,7 @@ class BetaboSearch(OptimizerAdapter):
         """Begin a search, see `OptimizerAdapter.start`."""
         if len(starting_points):
             config = replace(self._config, starting_points=len(starting_points))
-            self._optimizer = Optimizer(list(bounds), seed=seed, initial_points=starting_points, config=config)
+            self._optimizer = Optimizer(list(bounds), seed=seed, initial=starting_points, config=config)
         else:
             self._optimizer = Optimizer(list(bounds), seed=seed, config=self._config)
 

@@ -136,9 +136,7 @@ class _Points:
             self._fixed = iter(np.concatenate([start, drawn[len(start) :]])[len(known) :])
         else:
             config = Config(kernel=search.method, acquisition=search.acquisition, starting_points=len(start))
-            self._optimizer = Optimizer(
-                problem.bounds, seed=search.seed, initial_points=start[len(known) :], config=config
-            )
+            self._optimizer = Optimizer(problem.bounds, seed=search.seed, initial=start[len(known) :], config=config)
             for record in known:
                 self.tell(record["x"], record.get("objective"))
 

@@ -1,0 +1,171 @@
+"""Results that are known before a search begins: a table, a file or a list of them, as points and values."""
+
+from __future__ import annotations
+
+import csv
+import json
+import os
+import warnings
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+from betabo.extras import needs_extra
+from betabo.space import Categorical, Fixed, Float, Int, Parameter, Space
+from betabo.suggestions import did_you_mean
+
+if TYPE_CHECKING:
+    import pandas
+
+KnownPoints: TypeAlias = (
+    "str | os.PathLike[str] | pandas.DataFrame | Iterable[Mapping[str, Any]] | Iterable[tuple[Any, float | None]]"
+)
+"""A file of CSV, Parquet or JSON, a table, rows with a `value`, or pairs of a point and its value."""
+
+_VALUE = "value"
+_ENDED = ("complete", "failed", "")  # states of exported trials that say what a point is worth
+
+
+@dataclass(frozen=True)
+class KnownPoint:
+    """A point of a space with what came of it.
+
+    Attributes:
+        unit: The point in the unit cube.
+        value: Its value; None, NaN or infinity where its evaluation failed.
+    """
+
+    unit: tuple[float, ...]
+    value: float | None
+
+
+def read_known(known: KnownPoints, space: Space) -> list[KnownPoint]:
+    """The known points that lie in a space.
+
+    Those outside are left out, and a warning says how many.
+
+    Args:
+        known: Pairs of a point, in the user's units, and its value; or rows: a DataFrame, dictionaries, or a file of
+            CSV, Parquet or JSON. Rows have a column for each parameter (`x0`, `x1`, ... of a box) and `value`; other
+            columns are ignored. A point without a value, or with NaN or infinity, is a failed evaluation. Of exported
+            trials only those that ended count.
+        space: The search space.
+
+    Raises:
+        TypeError: It is none of these, or a value is no number.
+        ValueError: A column is missing, or a file cannot be understood.
+    """
+    found: list[KnownPoint] = []
+    outside: list[str] = []
+    pairs = _pairs(known, space)
+    for number, (point, value) in enumerate(pairs):
+        try:
+            found.append(KnownPoint(tuple(space.to_unit(point).tolist()), _value(value)))
+        except ValueError as error:
+            outside.append(f"the first, in row {number}, because {error}" if not outside else "")
+        except TypeError as error:
+            raise TypeError(f"known point {number}: {error}") from error
+    if outside:
+        warnings.warn(
+            f"{len(outside)} of {len(pairs)} known points do not lie in the space and are left out; {outside[0]}",
+            stacklevel=3,
+        )
+    return found
+
+
+def _pairs(known: Any, space: Space) -> list[tuple[Any, Any]]:
+    """Points, in the user's units as far as they can be, with their values."""
+    if isinstance(known, str | os.PathLike):
+        return _from_rows(_read_file(Path(known)), space, str(known))
+    if hasattr(known, "to_dict") and hasattr(known, "columns"):
+        return _from_rows(known.to_dict("records"), space, "known_points")
+    if not isinstance(known, Iterable) or isinstance(known, Mapping | bytes):
+        raise TypeError(
+            f"known_points is {known!r}, expected pairs (point, value), a DataFrame, rows with a 'value', or a file."
+        )
+    entries = list(known)
+    if entries and all(isinstance(entry, Mapping) for entry in entries):
+        return _from_rows(entries, space, "known_points")
+    for number, entry in enumerate(entries):
+        if not isinstance(entry, Sequence) or isinstance(entry, str) or len(entry) != 2:
+            raise TypeError(
+                f"known_points[{number}] is {entry!r}, expected a pair (point, value) such as ([0.5, 2.0], 1.3)."
+            )
+    return [(point, value) for point, value in entries]
+
+
+def _from_rows(rows: Sequence[Mapping[str, Any]], space: Space, where: str) -> list[tuple[Any, Any]]:
+    columns = dict.fromkeys(str(name) for row in rows for name in row)
+    needed = {name: _column(name, columns) for name, p in space.parameters.items() if not isinstance(p, Fixed)}
+    for name in (*needed.values(), _VALUE):
+        if rows and name not in columns:
+            raise ValueError(
+                f"{where} lacks the column {name!r}; it has {', '.join(columns)}, expected one for each parameter "
+                f"and {_VALUE!r}.{did_you_mean(name, columns)}"
+            )
+    pairs = []
+    for row in rows:
+        if str(row.get("state", "")) not in _ENDED:
+            continue
+        values = {name: _as_parameter(space.parameters[name], row.get(key)) for name, key in needed.items()}
+        constants = {name: p.value for name, p in space.parameters.items() if isinstance(p, Fixed)}
+        for name, constant in constants.items():
+            key = _column(name, columns)
+            values[name] = _as_choice((constant,), row[key]) if key in row else constant
+        pairs.append((list(values.values()) if space.is_box else values, row.get(_VALUE)))
+    return pairs
+
+
+def _column(name: str, columns: Iterable[str]) -> str:
+    """The column of a parameter; where another one has its name already, tables write `param_` before it."""
+    return f"param_{name}" if f"param_{name}" in columns else name
+
+
+def _as_parameter(parameter: Parameter, given: Any) -> Any:
+    """A value of a table as the parameter takes it: files hold text, and DataFrames floats in place of integers."""
+    given = given.item() if hasattr(given, "item") else given
+    if isinstance(parameter, Categorical):
+        return _as_choice(parameter.choices, given)
+    if not isinstance(parameter, Float | Int):
+        return given
+    try:
+        number = float(given)
+    except (TypeError, ValueError):
+        return given
+    return int(number) if isinstance(parameter, Int) and number.is_integer() else number
+
+
+def _as_choice(choices: Sequence[Any], given: Any) -> Any:
+    """The choice that is meant, which may be written as text."""
+    if isinstance(given, str) and given not in choices:
+        return next((choice for choice in choices if str(choice) == given), given)
+    return given
+
+
+def _value(given: Any) -> float | None:
+    if given is None or (isinstance(given, str) and not given.strip()):
+        return None
+    try:
+        return float(given)
+    except (TypeError, ValueError):
+        raise TypeError(f"the value is {given!r}, expected a number.") from None
+
+
+def _read_file(path: Path) -> list[dict[str, Any]]:
+    """The rows of a file."""
+    kind = path.suffix.lower()
+    if kind == ".csv":
+        with path.open(encoding="utf-8-sig", newline="") as file:
+            return list(csv.DictReader(file))
+    if kind == ".parquet":
+        with needs_extra("tables", "Parquet files need pyarrow"):
+            import pyarrow.parquet
+        rows: list[dict[str, Any]] = pyarrow.parquet.read_table(path).to_pylist()
+        return rows
+    if kind == ".json":
+        rows = json.loads(path.read_text(encoding="utf-8"))
+        if isinstance(rows, list) and all(isinstance(row, dict) for row in rows):
+            return rows
+        raise ValueError(f"{path} holds no list of rows, expected [{{...}}, ...].")
+    raise ValueError(f"{path} ends in {kind or 'nothing'}, expected .csv, .parquet or .json.")
