@@ -50,7 +50,7 @@ class BetaKernel(BoxKernel):
         bandwidth_prior: Prior of the bandwidths.
         central_lengthscale_prior: Prior of the length scales at the centre, in place of one of the bandwidths.
         bandwidth_constraint: Constraint of the bandwidths, at least 1e-4 by default.
-        boundary_weight_prior: Prior of a learned boundary weight; exponential with mean 0.1 by default.
+        boundary_weight_prior: Prior of a learned boundary weight; exponential with mean 1 by default.
         method: `"lgamma"` sums log-gammas, `"matmul"` is a matrix product of Chebyshev features, `"auto"` takes the
             faster one that is accurate enough.
         tolerance: Absolute error of :math:`\ln k` with which `"auto"` accepts the matmul form.

@@ -42,7 +42,7 @@ class BetaMaternKernel(BoxKernel):
         lengthscale_constraint: Constraint of the length scales, positive by default.
         bandwidth_prior: Prior of the bandwidth.
         bandwidth_constraint: Constraint of the bandwidth, at least 1e-4 by default.
-        boundary_weight_prior: Prior of a learned boundary weight; exponential with mean 0.1 by default.
+        boundary_weight_prior: Prior of a learned boundary weight; exponential with mean 1 by default.
         method: As in `BetaKernel`.
         tolerance: Absolute error of :math:`r^2` with which `"auto"` accepts the matmul form.
         kwargs: `batch_shape`, `active_dims` and whatever else `gpytorch.kernels.Kernel` takes.

@@ -32,8 +32,9 @@ class BoxKernel(CubeKernel):
     Args:
         bandwidth_dims: Number of bandwidths.
         boundary_weight: A number in [0, 1], or `"learned"`.
-        boundary_weight_prior: Prior of a learned boundary weight. The default is exponential with mean 0.1, which pulls
-            towards 0 unless the data speak for the boundary; `UniformPrior(0, 1)` switches it off.
+        boundary_weight_prior: Prior of a learned boundary weight. The default is exponential with mean 1: of weights
+            that explain the data alike the smallest is taken, and one nat stands between 0 and 1. `UniformPrior(0, 1)`
+            switches it off.
         bandwidth_prior: Prior of the bandwidths.
         bandwidth_constraint: Constraint of the bandwidths, at least 1e-4 by default.
         method: `"auto"`, `"matmul"` or `"lgamma"`, see `betabo.kernels.distance`.
@@ -76,7 +77,7 @@ class BoxKernel(CubeKernel):
             register_prior(
                 self,
                 "boundary_weight",
-                GammaPrior(1.0, 10.0) if boundary_weight_prior is None else boundary_weight_prior,
+                GammaPrior(1.0, 1.0) if boundary_weight_prior is None else boundary_weight_prior,
             )
             self.boundary_weight = 0.1
         else:

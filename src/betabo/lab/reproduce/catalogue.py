@@ -75,6 +75,11 @@ _ENTRIES: tuple[Reproduction, ...] = (
         (45, 480),
     ),
     Computation(
+        "boundary-weight",
+        "Figure 4 explained: whether the boundary weight can be learned, on data drawn with known weights",
+        (25, 600),
+    ),
+    Computation(
         "compression",
         "Tables 4 and 5, Figures 6 to 9: transformers compressed by search, drawn from stored searches",
         (60, 60),
