@@ -23,6 +23,7 @@ from betabo import Categorical, Config, Float, Int, Space
 from betabo.kernels import BetaMaternKernel
 from betabo.kernels.catalogue import KERNELS
 from betabo.optuna import BetaSampler
+from betabo.optuna import sampler as optuna_sampler
 from betabo.optuna.attributes import PROPOSAL, STEP
 from betabo.optuna.space import from_distributions
 from betabo.optuna.study_data import StudyData
@@ -248,6 +249,32 @@ class TestWorkers:
             chosen = np.array(list(pool.map(work, range(3))))
         distances = np.abs(chosen[:, None] - chosen[None]).max(axis=-1)[np.triu_indices(3, 1)]
         assert distances.min() > 5e-4
+
+    @pytest.mark.parametrize("state", [TrialState.COMPLETE, TrialState.FAIL])
+    def test_nor_one_that_another_worker_finished_in_the_meantime(
+        self, state: TrialState, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        study = optuna.create_study(sampler=sampler(search_space=BOX, noise="none"))
+        for x, y in ((-4, 1), (-1, 2), (2, 0.5), (4, 2.5), (0, 1.5)):
+            study.add_trial(create_trial(params={"x": x, "y": y}, distributions=BOX, value=x + y))
+        first: list[dict[str, Any]] = []
+        propose = optuna_sampler.propose
+
+        def while_another_one_is_quicker(*args: Any, **kwargs: Any) -> Any:
+            proposal = propose(*args, **kwargs)
+            if not first:
+                unit = from_distributions(BOX).from_unit(proposal.points[0])
+                assert isinstance(unit, dict)
+                first.append(unit)
+                value = 0.0 if state == TrialState.COMPLETE else None
+                study.add_trial(create_trial(state=state, params=unit, distributions=BOX, value=value))
+            return proposal
+
+        monkeypatch.setattr(optuna_sampler, "propose", while_another_one_is_quicker)
+        chosen = study.ask(BOX).params
+        assert first
+        assert chosen != first[0]
+        assert study.trials[-2].system_attrs[PROPOSAL] == chosen
 
     def test_jobs_in_threads(self) -> None:
         study = optuna.create_study(sampler=sampler(search_space=BOX))

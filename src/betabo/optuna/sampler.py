@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 from typing import Any
 
 import numpy as np
@@ -28,6 +28,16 @@ from betabo.surrogate import FitState
 _ATTEMPTS = 6  # proposals of one trial until one is not under way elsewhere
 _CLOSE = 0.05  # points of the unit cube that differ by no more in any coordinate are much the same
 _PAUSE = 0.05  # seconds, about as long as another worker takes to write its proposal
+
+
+@dataclass(frozen=True)
+class _Proposed:
+    """Parameters, the same in the unit cube, what they were proposed from, and which trials had ended by then."""
+
+    parameters: dict[str, Any]
+    unit: Points
+    known: StudyData
+    ended: set[int]
 
 
 class BetaSampler(BaseSampler):
@@ -115,10 +125,10 @@ class BetaSampler(BaseSampler):
         for attempt in range(_ATTEMPTS):
             if attempt > 1:  # two workers that answer each other need to fall out of step
                 time.sleep(waits.uniform(0, _PAUSE * 2**attempt))
-            parameters, unit, known = self._propose(study, trial, search_space)
-            if not _is_under_way(study, trial, unit, known):
+            proposed = self._propose(study, trial, search_space)
+            if not _is_taken(study, trial, proposed, self.config.duplicate_tolerance):
                 break
-        return parameters
+        return proposed.parameters
 
     def sample_independent(
         self, study: Study, trial: FrozenTrial, param_name: str, param_distribution: BaseDistribution
@@ -134,10 +144,8 @@ class BetaSampler(BaseSampler):
         """Pass on to the independent sampler."""
         self._independent.after_trial(study, trial, state, values)
 
-    def _propose(
-        self, study: Study, trial: FrozenTrial, search_space: dict[str, BaseDistribution]
-    ) -> tuple[dict[str, Any], Points, StudyData]:
-        """Parameters, the same in the unit cube, and what they were proposed from."""
+    def _propose(self, study: Study, trial: FrozenTrial, search_space: dict[str, BaseDistribution]) -> _Proposed:
+        """Propose parameters from what is known now, and store them."""
         trials = study.get_trials(deepcopy=False)
         space = self._space(search_space)
         known = StudyData.of(trials, search_space, study.directions, asking=trial.number, space=space)
@@ -159,7 +167,7 @@ class BetaSampler(BaseSampler):
         parameters = decode(point, search_space)
         _store(study, trial, PROPOSAL, parameters)
         _store(study, trial, STEP, _step(proposal, signature))
-        return parameters, proposal.points[0], known
+        return _Proposed(parameters, proposal.points[0], known, {t.number for t in trials if t.state.is_finished()})
 
     def _space(self, distributions: dict[str, BaseDistribution]) -> Space:
         """The space of distributions; that of the last proposal, which had the same ones as a rule, is kept."""
@@ -191,15 +199,34 @@ def _last_states(trials: Sequence[FrozenTrial], signature: list[Any]) -> tuple[F
     return ()
 
 
-def _is_under_way(study: Study, trial: FrozenTrial, unit: Points, known: StudyData) -> bool:
-    """Whether another trial is evaluating much the same point without this one having known.
+def _is_taken(study: Study, trial: FrozenTrial, proposed: _Proposed, same: float) -> bool:
+    """Whether another trial has taken the point without this one having known.
 
-    Every worker writes its proposal before it looks. Of two that propose the same, the later one thus always notices.
+    It counts if it is under way at much the same point, or has ended at the same one in the meantime. Every worker
+    writes its proposal before it looks. Of two that propose the same, the later one thus always notices.
+
+    Args:
+        study: The study.
+        trial: The trial that asks.
+        proposed: Its proposal.
+        same: Points of the unit cube that differ by no more in any coordinate are the same.
     """
-    trials = study.get_trials(deepcopy=False, states=(TrialState.RUNNING,))
-    now = StudyData.of(trials, known.distributions, study.directions, asking=trial.number, space=known.space)
-    seen = {tuple(place) for place in known.data.pending.tolist()}  # by place: a worker may change its proposal
-    return any(tuple(place.tolist()) not in seen and np.abs(unit - place).max() <= _CLOSE for place in now.data.pending)
+    trials = [t for t in study.get_trials(deepcopy=False) if t.number not in proposed.ended]
+    known, unit = proposed.known, proposed.unit
+    now = StudyData.of(trials, known.distributions, study.directions, asking=trial.number, space=known.space).data
+    under_way = _news(now.pending, known.data.pending)
+    ended = _news(np.concatenate([now.points, now.failed]), known.data.seen())
+    return any(
+        np.abs(unit - place).max() <= close
+        for places, close in ((under_way, _CLOSE), (ended, same))
+        for place in places
+    )
+
+
+def _news(now: Points, before: Points) -> list[Points]:
+    """The points that were not there before; by place, as a worker may change its proposal."""
+    seen = {tuple(place) for place in before.tolist()}
+    return [place for place in now if tuple(place.tolist()) not in seen]
 
 
 def _store(study: Study, trial: FrozenTrial, key: str, value: Any) -> None:
