@@ -43,9 +43,8 @@ bench: setup  ## speed and memory of the kernels, time of a step, against peers
 	$(BIN)/python benchmarks/kernel.py
 	$(BIN)/python benchmarks/step.py
 
-docs: setup  ## draw the pictures anew and build the documentation into site/
+docs: setup  ## run the tutorials and build the documentation into site/
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[docs]'
-	$(BIN)/python examples/kernels_at_a_glance.py docs/images/kernels.png
 	$(BIN)/sphinx-build -q -W --keep-going docs site
 	@echo "open site/index.html"
 

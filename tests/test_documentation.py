@@ -1,4 +1,4 @@
-"""Every Python block in the README and the documentation runs."""
+"""The README and the documentation: code runs, links lead somewhere, formulas are shown."""
 
 from __future__ import annotations
 
@@ -9,17 +9,26 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[1]
-PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+SITE = ROOT / "docs"
+MADE = {"reproduction", "results", "tutorials"}  # written by commands, not by hand
+PAGES = [
+    ROOT / "README.md",
+    *(page for page in sorted(SITE.rglob("*.md")) if page.relative_to(SITE).parts[0] not in MADE),
+]
 TOURS = [ROOT / "CONTRIBUTING.md", ROOT / "docs" / "architecture.md"]
 OPTIONAL = {"ax"}  # pages about packages that development does not need
 BLOCK = re.compile(r"^```python\n(.*?)^```", re.MULTILINE | re.DOTALL)
+
+
+def name_of(page: Path) -> str:
+    return page.relative_to(ROOT).as_posix()
 
 
 def pages_with_code() -> list[Path]:
     return [page for page in PAGES if BLOCK.search(page.read_text(encoding="utf-8"))]
 
 
-@pytest.mark.parametrize("page", pages_with_code(), ids=lambda page: page.name)
+@pytest.mark.parametrize("page", pages_with_code(), ids=name_of)
 def test_blocks_run_one_after_the_other(page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     if page.stem in OPTIONAL:
@@ -31,7 +40,7 @@ def test_blocks_run_one_after_the_other(page: Path, tmp_path: Path, monkeypatch:
             exec(compile(code, f"{page.name}, block {number}", "exec"), names)
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+@pytest.mark.parametrize("page", PAGES, ids=name_of)
 def test_local_links_lead_somewhere(page: Path) -> None:
     targets = re.findall(r"\]\((?!https?://)([^)#]+)", page.read_text(encoding="utf-8"))
     missing = [target for target in targets if not (page.parent / target).exists()]
@@ -45,3 +54,30 @@ def test_files_that_are_named_exist(page: Path) -> None:
     missing = {name for name in named if not any(file.endswith(f"/{name}") for file in files)}
     assert len(named) > 20
     assert not missing, f"name files that are there: {sorted(missing)}"
+
+
+def listed(page: Path) -> set[Path]:
+    """The pages that a page lists in its tables of contents."""
+    text = page.read_text(encoding="utf-8")
+    blocks = re.findall(r"^```\{toctree\}\n(.*?)^```|^\.\. toctree::\n(.*)", text, re.MULTILINE | re.DOTALL)
+    lines = [line.strip() for block in blocks for line in "".join(block).splitlines()]
+    return {(page.parent / line).resolve() for line in lines if line and not line.startswith(":")}
+
+
+def test_each_page_is_listed_once() -> None:
+    pages = [page for page in PAGES if page.is_relative_to(SITE)] + sorted(SITE.glob("api*/*.rst")) + [SITE / "api.rst"]
+    entries = sorted(str(entry.relative_to(SITE)) for page in pages for entry in listed(page))
+    expected = {str(page.relative_to(SITE).with_suffix("")) for page in pages} - {"index"} | {"tutorials/index"}
+    assert entries == sorted(expected), "add a page to the table of contents of its part, docs/PART/index.md"
+
+
+def test_formulas_become_mathml(monkeypatch: pytest.MonkeyPatch) -> None:
+    pytest.importorskip("latex2mathml", reason="`make docs` installs it")
+    pytest.importorskip("docutils", reason="`make docs` installs it")
+    monkeypatch.syspath_prepend(str(SITE / "extensions"))
+    from formulas import mathml
+
+    assert mathml(r"\frac{1}{2}", block=True).count("<mfrac>") == 1
+    assert '<mi mathvariant="normal">' in mathml(r"\ln\Gamma(x)", block=False)
+    with pytest.raises(ValueError, match="nosuchcommand"):
+        mathml(r"\nosuchcommand x", block=False)
