@@ -26,6 +26,10 @@ if TYPE_CHECKING:
     from betabo.compress.problem import CompressionProblem
 
 DENSE, ROWS, ABOUT = "dense", "rows.jsonl", "about.json"
+HELD_OUT = 0.2
+"""Share of a single file that is test examples."""
+LOW_RANK = 0.05
+"""Ratio of the low-rank part in LoSparse as published, whatever the size; the sparse rows take the rest."""
 
 
 def main() -> None:
@@ -34,7 +38,7 @@ def main() -> None:
     commands = parser.add_subparsers(required=True)
     run = commands.add_parser("run", help="compare on one task")
     run.add_argument("--model", type=Path, required=True, help="folder of an encoder with a tokenizer")
-    run.add_argument("--data", type=Path, required=True, help="folder of the data")
+    run.add_argument("--data", type=Path, required=True, help="folder of the data, or one file to be divided")
     run.add_argument("--task", default="sst2", help="name of the task")
     run.add_argument("--work", type=Path, required=True, help="folder for the trained model and the results")
     run.add_argument("--max-length", type=int, default=64, help="tokens of a text")
@@ -55,6 +59,8 @@ def main() -> None:
 
 def compare(arguments: argparse.Namespace) -> None:
     """Compress in several ways to several sizes, and write down how good each is."""
+    from dataclasses import replace
+
     import torch
 
     from betabo.compress.by_size import CompressionBySize
@@ -66,6 +72,8 @@ def compare(arguments: argparse.Namespace) -> None:
 
     torch.set_num_threads(1)
     task = task_by_name(arguments.task, arguments.model, max_length=arguments.max_length)
+    if arguments.data.is_file():  # all there is: test examples are held out of it
+        task = task.with_options(rule=replace(task.rule, test_share=HELD_OUT))
     data = task.load(arguments.data, max_train=arguments.max_train, max_validation=100, cache=arguments.work / "data")
     training = Training(steps=arguments.dense_steps, batch=32, rate=1e-4)
     dense = arguments.work / DENSE
@@ -109,7 +117,8 @@ def ways_to(sized: CompressionBySize, size: float, seed: int, steps: int) -> Ite
         yield "plain, one ratio", lambda: made(_plain(sized).uniform(size))
         yield "magnitude", lambda: (pruned(problem, size), size, {})
     if steps:
-        yield "LoSparse, one ratio", lambda: losparse(problem, plan, size, steps)
+        yield "plain, one ratio", lambda: made(_plain(sized).uniform(size))
+        yield "LoSparse", lambda: losparse(problem, plan, size, steps)
 
 
 def _plain(sized: CompressionBySize) -> CompressionBySize:
@@ -117,7 +126,7 @@ def _plain(sized: CompressionBySize) -> CompressionBySize:
     from betabo.compress.by_size import CompressionBySize
     from betabo.compress.whitening import factors_of
 
-    other = CompressionBySize(sized.problem)
+    other = CompressionBySize(sized.problem, steps=sized.steps)
     other.__dict__["factors"] = factors_of(sized.problem.model, sized.problem.plan)
     return other
 
@@ -136,19 +145,20 @@ def pruned(problem: CompressionProblem, size: float) -> torch.nn.Module:
 
 
 def losparse(
-    problem: CompressionProblem, plan: Any, size: float, steps: int, keep: float = 0.05
+    problem: CompressionProblem, plan: Any, size: float, steps: int
 ) -> tuple[torch.nn.Module, float, dict[str, float]]:
-    """LoSparse with one ratio: plain decompositions, rows of the remainder pruned while it is trained."""
+    """LoSparse as published: plain decompositions of one low ratio, and rows of all layers that compete."""
     from dataclasses import replace
 
-    from betabo.compress.allocation import uniform_ratio
     from betabo.compress.problem import CompressionProblem
 
     method = problem.method
-    method = replace(method, training=replace(method.training, steps=steps), pruning=replace(method.pruning, keep=keep))
-    ratio = uniform_ratio(plan, size, keep)
-    model, result = CompressionProblem(problem.model, problem.task, problem.data, method).compress(ratio)
-    return model, result.size, dict.fromkeys(plan.coordinates, ratio)
+    weights = sum(layer.outputs * layer.inputs for layer in plan.layers)
+    keep = (size * plan.parameters - plan.size(LOW_RANK, 0.0)) / weights
+    pruning = replace(method.pruning, keep=keep, scope="global")
+    method = replace(method, training=replace(method.training, steps=steps), pruning=pruning)
+    model, result = CompressionProblem(problem.model, problem.task, problem.data, method).compress(LOW_RANK)
+    return model, result.size, dict.fromkeys(plan.coordinates, LOW_RANK)
 
 
 class Journal:

@@ -108,6 +108,20 @@ def test_a_preset_gives_what_is_not_said(compress: Betabo, betabo: Betabo) -> No
     assert "coordinates" not in result.stdout  # quiet
 
 
+def test_the_protocol_of_the_paper_is_what_a_search_without_a_goal_does(compress: Betabo, betabo: Betabo) -> None:
+    search = [*QUICK, "--starting-points", "1", "--trials", "2", "--quiet"]
+    found = []
+    for name, protocol in (("one", []), ("other", ["--protocol", "paper"])):
+        result = compress(*search, *protocol, "--study", name, "--out", name)
+        assert result.exit_code == 0, result.output
+        rows = exported(betabo, name)
+        found.append(
+            [{key: row[key] for key in row if not key.startswith(("started", "seconds", "ended"))} for row in rows]
+        )
+    assert Path("one/model.safetensors").read_bytes() == Path("other/model.safetensors").read_bytes()
+    assert [row["value"] for row in found[0]] == [row["value"] for row in found[1]]
+
+
 def test_presets_are_listed() -> None:
     result = CliRunner().invoke(app, ["compress", "--list"])
     assert result.exit_code == 0

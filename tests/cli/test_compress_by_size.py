@@ -17,6 +17,7 @@ def test_a_size_gives_a_model_and_a_table(compress: Betabo) -> None:
     result = compress(*QUICK, "--target-size", "0.4")
     assert result.exit_code == 0, result.output
     for line in (
+        r"^  2 of 2 steps, loss 0\.\d+$",
         r"^measuring what each of the 12 coordinates is worth$",
         r"^  12 of 12$",
         r"^ +original +compressed +one ratio +int8 *$",
@@ -36,6 +37,12 @@ def test_a_size_gives_a_model_and_a_table(compress: Betabo) -> None:
     again = compress(*QUICK, "--target-size", "0.3", "--steps", "1", "--batch", "8")
     assert again.exit_code == 2  # the original was trained with another batch
     assert "was prepared with batch 32" in again.output
+
+
+def test_texts_are_cut_where_the_user_says(compress: Betabo) -> None:
+    result = compress(*QUICK, "--target-size", "0.4", "--max-length", "7")
+    assert result.exit_code == 0, result.output
+    assert "max_length 7, which is None now" in one_line(compress(*QUICK, "--target-size", "0.4"))
 
 
 def test_a_front_is_made_once_and_any_point_stored_later(compress: Betabo) -> None:
@@ -78,10 +85,21 @@ def test_mistakes_are_one_line_before_anything_is_loaded(compress: Betabo, argum
     assert not Path("compressed").exists()
 
 
-def test_a_size_out_of_reach_is_named_with_the_smallest(compress: Betabo) -> None:
-    result = compress(*QUICK, "--target-size", "0.01", "--quiet")
-    assert result.exit_code == 2
-    assert re.search(r"the target size is 0\.01, but the smallest that can be had is 0\.\d+", result.output)
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--target-size", "0.01"], r"the target size is 0\.01, but the smallest that can be had is 0\.\d+"),
+        (["--target-size", "0.5", "--device", "cuda"], "device is 'cuda', but torch sees no GPU"),
+        (["--target-size", "0.5", "--task", "cifar10"], "cannot do image-classification"),
+        (["--front", "--task", "wikitext2"], "sees the tokens that it would have to predict"),
+    ],
+)
+def test_what_cannot_be_is_one_line_before_anything_is_trained(
+    compress: Betabo, monkeypatch: pytest.MonkeyPatch, arguments: list[str], message: str
+) -> None:
+    monkeypatch.setattr("torch.cuda.is_available", lambda: False)
+    assert re.search(message, one_line(compress(*QUICK, *arguments, "--quiet")))
+    assert not Path("compressed").exists()
 
 
 def test_a_goal_is_given_or_not() -> None:

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import torch
 from safetensors.torch import load_file
 
 from betabo.compress import preparation
@@ -84,10 +85,11 @@ def test_training_can_be_asked_for(tmp_path: Path) -> None:
     [
         ({"seed": 1}, None, "seed 0, which is 1 now"),
         ({"max_train": 20}, None, "max_train None, which is 20 now"),
+        ({"max_length": 12}, None, "max_length None, which is 12 now"),
         ({"training": Training(steps=4, batch=8, rate=1e-2)}, None, "rate 0.001, which is 0.01 now"),
         ({}, 5, "dense_steps None, which is 5 now"),
     ],
-    ids=["seed", "limit", "rate", "steps"],
+    ids=["seed", "limit", "length", "rate", "steps"],
 )
 def test_a_folder_of_other_settings_is_refused(files: Path, settings: Any, steps: int | None, name: str) -> None:
     prepare(make_objective(files), files / "out")
@@ -146,3 +148,49 @@ def test_damaged_and_missing_parts_are_named(files: Path) -> None:
     (out / "original.json").write_text("{")
     with pytest.raises(ValueError, match=r"original.json is damaged"):
         prepare(make_objective(files), out, 0)
+
+
+def test_a_training_says_how_far_it_is() -> None:
+    said: list[str] = []
+    progress = preparation.training_progress(said.append, 400)
+    for done in (*range(50, 400, 50), 400):
+        progress(done, 0.5)
+    assert said[:2] == ["  50 of 400 steps, loss 0.500", "  100 of 400 steps, loss 0.500"]
+    assert said[-1] == "  400 of 400 steps, loss 0.500"
+    long: list[str] = []
+    progress = preparation.training_progress(long.append, 5000)
+    for done in range(50, 5001, 50):
+        progress(done, 0.5)
+    assert len(long) == 10
+
+
+def test_texts_without_common_padding_train_the_same_model_but_for_rounding(tmp_path: Path) -> None:
+    make_files(tmp_path, head=True)
+    config = tmp_path / "my-bert" / "config.json"
+    config.write_text(
+        json.dumps({**json.loads(config.read_text()), "hidden_dropout_prob": 0, "attention_probs_dropout_prob": 0})
+    )
+    objective = make_objective(tmp_path)
+    whole, short = (prepare(objective, tmp_path / str(short), 3, short=short) for short in (False, True))
+    assert short.original.metrics == pytest.approx(whole.original.metrics)
+    one, other = (load_file(tmp_path / name / "dense" / "model.safetensors") for name in ("False", "True"))
+    for name, weight in one.items():
+        assert torch.allclose(weight, other[name], atol=1e-5), name
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"task": "cifar10"}, "cannot do image-classification"),
+        ({"task": "wikitext2"}, "sees the tokens that it would have to predict"),
+        ({"device": "cuda"}, "device is 'cuda', but torch sees no GPU"),
+    ],
+    ids=["kind", "encoder", "device"],
+)
+def test_what_does_not_go_together_is_refused_before_anything_is_there(
+    files: Path, monkeypatch: pytest.MonkeyPatch, settings: Any, message: str
+) -> None:
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
+    with pytest.raises(ValueError, match=message):
+        prepare(make_objective(files, **settings), files / "out")
+    assert not (files / "out").exists()

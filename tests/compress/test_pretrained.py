@@ -10,7 +10,15 @@ import pytest
 import torch
 
 from betabo.compress.data import Rows
-from betabo.compress.pretrained import ModelError, load_image_format, load_model, load_tokenizer, longest_input
+from betabo.compress.plan import CompressionPlan
+from betabo.compress.pretrained import (
+    ModelError,
+    load_image_format,
+    load_model,
+    load_tokenizer,
+    longest_input,
+    model_outline,
+)
 from betabo.compress.tasks import (
     ImageClassification,
     QuestionAnswering,
@@ -19,7 +27,7 @@ from betabo.compress.tasks import (
     TextClassification,
     task_by_name,
 )
-from tiny_models import make_gpt2, make_vit, save_folder
+from tiny_models import make_bert, make_gpt2, make_vit, save_folder
 
 
 def labelled(*labels: str) -> TaskData:
@@ -278,3 +286,32 @@ def test_a_tokenizer_that_is_code_is_refused(foreign: tuple[Path, Path], monkeyp
         load_tokenizer(folder)
     assert "\n" not in str(caught.value)
     assert not trace.exists()
+
+
+def test_an_outline_has_the_layers_of_the_model_and_no_weights(bert_folder: Path, tiny_bert: Any) -> None:
+    outline = model_outline(bert_folder, "text-classification")
+    assert CompressionPlan.of(outline) == CompressionPlan.of(tiny_bert)
+    assert all(parameter.is_meta for parameter in outline.parameters())
+
+
+def test_an_outline_reads_the_configuration_alone(bert_folder: Path) -> None:
+    (bert_folder / "model.safetensors").unlink()
+    model_outline(bert_folder, "text-classification")
+
+
+@pytest.mark.parametrize("kind", ["image-classification", "language-modelling"])
+def test_a_task_that_does_not_fit_the_model_is_named(bert_folder: Path, vit_folder: Path, kind: Any) -> None:
+    folder = vit_folder if kind == "language-modelling" else bert_folder
+    with pytest.raises(ModelError, match=rf"cannot do {kind}: Transformers has no such model of this"):
+        model_outline(folder, kind)
+
+
+def test_an_encoder_is_refused_for_language_modelling(tmp_path: Path) -> None:
+    folder = save_folder(tmp_path / "encoder", make_bert("MaskedLM"))
+    with pytest.raises(
+        ModelError, match=r"\(bert\) is an encoder, which sees the tokens that it would have to predict"
+    ):
+        model_outline(folder, "language-modelling")
+    about = json.loads((folder / "config.json").read_text())
+    (folder / "config.json").write_text(json.dumps({**about, "is_decoder": True}))
+    model_outline(folder, "language-modelling")

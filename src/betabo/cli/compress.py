@@ -78,6 +78,10 @@ def compress(
     max_validation: Annotated[
         int | None, typer.Option(metavar="N", help="Most examples to judge a trial by.", rich_help_panel=_WHAT)
     ] = None,
+    max_length: Annotated[
+        int | None,
+        typer.Option(metavar="N", help="Most tokens of a text.", show_default="the task's own", rich_help_panel=_WHAT),
+    ] = None,
     out: Annotated[
         Path, typer.Option(metavar="DIR", help="Folder for the compressed model.", rich_help_panel=_WHAT)
     ] = Path("compressed"),
@@ -265,6 +269,7 @@ def compress(
                 "data": data,
                 "max_train": max_train,
                 "max_validation": max_validation,
+                "max_length": max_length,
                 "group": group,
                 "weight": weight,
                 "pareto": pareto or None,
@@ -287,8 +292,17 @@ def compress(
                 screen.print(line, soft_wrap=True)
 
         session = CompressionSession(
-            settings, out, study=study, storage=storage, logs=logs, on_stage=say, on_warning=warn
+            settings,
+            out,
+            study=study,
+            storage=storage,
+            logs=logs,
+            on_stage=say,
+            on_warning=warn,
+            short=goal.given,
         )
+        if goal.target_size is not None:
+            session.check_size(goal.target_size)
     prepared = session.prepared
     if not quiet:
         print_prepared(screen, prepared)

@@ -60,16 +60,11 @@ def allocate(
     Raises:
         ValueError: The target is out of reach; the message has the smallest size that can be had.
     """
-    if not 0 < target <= 1:
-        raise ValueError(f"the target size is {target!r}, expected a share above 0 and at most 1.")
+    check_target(plan, target, bounds, keep)
     choices = {name: list(_choices(plan, sensitivities, name, bounds, caution, keep)) for name in plan.coordinates}
     hulls = {name: _hull(found) for name, found in choices.items()}
     chosen = {name: hull[0] for name, hull in hulls.items()}
     excess = sum(choice.parameters for choice in chosen.values()) - target * plan.parameters
-    smallest = sum(hull[-1].parameters for hull in hulls.values())
-    if smallest > target * plan.parameters:
-        least = math.ceil(1e4 * smallest / plan.parameters) / 1e4
-        raise ValueError(f"the target size is {target:g}, but the smallest that can be had is {least:g}.")
     steps = sorted(
         (_price(before, after), name, number)
         for name, hull in hulls.items()
@@ -85,6 +80,20 @@ def allocate(
         excess -= before.parameters - after.parameters
         chosen[name] = after
     return {name: choice.ratio for name, choice in chosen.items()}
+
+
+def check_target(plan: CompressionPlan, target: float, bounds: tuple[float, float], keep: float = 0.0) -> None:
+    """See that a size can be reached.
+
+    Raises:
+        ValueError: It cannot; the message has the smallest that can.
+    """
+    if not 0 < target <= 1:
+        raise ValueError(f"the target size is {target!r}, expected a share above 0 and at most 1.")
+    smallest = plan.size(bounds[0], keep)
+    if smallest > target * plan.parameters:
+        least = math.ceil(1e4 * smallest / plan.parameters) / 1e4
+        raise ValueError(f"the target size is {target:g}, but the smallest that can be had is {least:g}.")
 
 
 def uniform_ratio(plan: CompressionPlan, target: float, keep: float = 0.0) -> float:

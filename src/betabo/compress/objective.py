@@ -12,7 +12,8 @@ from typing import Any
 
 import torch
 
-from betabo.compress.pretrained import LoadedModel, load_model
+from betabo.compress.plan import CompressionPlan
+from betabo.compress.pretrained import LoadedModel, load_model, model_outline
 from betabo.compress.problem import CompressionProblem, CompressionResult, torch_device
 from betabo.compress.settings import CompressionJob, CompressionMethod
 from betabo.compress.tasks import Task, TaskData, task_by_name
@@ -91,13 +92,28 @@ class CompressionObjective(CompressionJob):
         """The single objective, weight x size + error, from the notes of a trial."""
         return self.weight * notes["size"] + notes["error"]
 
+    def outline(self) -> CompressionPlan:
+        """Which layers would be compressed, from the configuration of the model alone.
+
+        Raises:
+            ValueError: There is no such task, device or model, or they do not go together.
+        """
+        torch_device(self.device)
+        task = task_by_name(self.task)
+        if self.max_length is not None:
+            task.with_length(self.max_length)
+        return CompressionPlan.of(model_outline(self.model, task.kind), self.group)
+
     def load(self) -> tuple[LoadedModel, Task, TaskData]:
         """The model on the CPU, the task, and its examples.
 
         Raises:
             ValueError: Something is missing or not what was expected.
         """
-        task = task_by_name(self.task, self.model)
+        task = task_by_name(self.task)
+        if self.max_length is not None:
+            task = task.with_length(self.max_length)
+        task = task.suited_to(self.model)
         limits = {"max_train": self.max_train, "max_validation": self.max_validation}
         data = task.load(self.data, seed=self.seed, cache=self.cache, **limits)
         return load_model(self.model if self.folder is None else self.folder, task, data, seed=self.seed), task, data

@@ -56,7 +56,12 @@ class Prepared:
 
 
 def prepare(
-    objective: CompressionObjective, out: Path, dense_steps: int | None = None, on_stage: OnStage | None = None
+    objective: CompressionObjective,
+    out: Path,
+    dense_steps: int | None = None,
+    on_stage: OnStage | None = None,
+    *,
+    short: bool = False,
 ) -> Prepared:
     """Load the model, train it for the task if need be, and judge it; what is in the folder already is used.
 
@@ -64,12 +69,16 @@ def prepare(
         objective: The objective without `folder` and `cache`.
         out: Folder of the compression, which is created.
         dense_steps: Steps of training before compression; None for none, or for three epochs if the head is new.
-        on_stage: Called with a line before each thing that takes long.
+        on_stage: Called with a line before each thing that takes long, and as it goes on.
+        short: Whether it is trained and judged without the padding that all texts of a batch have: the same but for
+            rounding, and quicker.
 
     Raises:
-        ValueError: The folder has something else in it, was prepared with other settings, or the training diverged.
+        ValueError: The model, the task and the device do not go together, the folder has something else in it or was
+            prepared with other settings, or the training diverged.
     """
     say = (lambda _: None) if on_stage is None else on_stage
+    objective.outline()
     _check_folder(out)
     objective = replace(objective, cache=str(out / DATA_FOLDER))
     dense, figures = out / DENSE_FOLDER, out / ORIGINAL_FILE
@@ -80,7 +89,7 @@ def prepare(
         _check_same(out, judged["source"], source)
     elif not dense.is_dir():
         out.mkdir(parents=True, exist_ok=True)
-        _train(objective, dense, dense_steps, {"source": source, "training": training}, say)
+        _train(objective, dense, dense_steps, {"source": source, "training": training}, say, short=short)
     trained = _read(dense / TRAINING_FILE, ("source", "training", "steps"))
     if trained is not None:
         _check_same(out, {**trained["source"], **trained["training"]}, {**source, **training})
@@ -92,7 +101,8 @@ def prepare(
     problem = objective.problem()
     if judged is None:
         say("judging the original")
-        judged = {"source": source, "trained": trained is not None, "original": problem.original.to_json()}
+        original = problem.judged_original(short=short)
+        judged = {"source": source, "trained": trained is not None, "original": original.to_json()}
         write_json(figures, judged)
     prepared = Prepared(
         objective,
@@ -112,7 +122,13 @@ def write_json(path: Path, content: Any) -> None:
 
 
 def _train(
-    objective: CompressionObjective, dense: Path, asked: int | None, about: dict[str, Any], say: OnStage
+    objective: CompressionObjective,
+    dense: Path,
+    asked: int | None,
+    about: dict[str, Any],
+    say: OnStage,
+    *,
+    short: bool,
 ) -> None:
     """Train the original and store it, or do nothing if it needs no training."""
     loaded, task, data = objective.load()
@@ -127,13 +143,35 @@ def _train(
         say(f"training the original first ({why}): {steps} steps of {batch} examples")
         training, device = replace(objective.training, steps=steps), torch_device(objective.device)
         try:
-            finetune(loaded.model, task, data.train, training, seed=objective.seed, device=device)
+            finetune(
+                loaded.model,
+                task,
+                data.train,
+                training,
+                seed=objective.seed,
+                device=device,
+                progress=training_progress(say, steps),
+                short=short,
+            )
         except (RuntimeError, MemoryError) as error:
             reason = why_failed(error)
             if reason is None:
                 raise
             raise ValueError(f"the original could not be trained: {reason}.") from error
     _store(loaded.model.cpu(), task, Path(objective.model), dense, {**about, "steps": steps})
+
+
+def training_progress(say: OnStage, steps: int) -> Callable[[int, float], None]:
+    """Says how far a training is, about ten times."""
+    said = 0
+
+    def progress(done: int, loss: float) -> None:
+        nonlocal said
+        if done * 10 // steps > said:
+            said = done * 10 // steps
+            say(f"  {done} of {steps} steps, loss {loss:.3f}")
+
+    return progress
 
 
 def _store(model: nn.Module, task: Task, source: Path, folder: Path, about: dict[str, Any]) -> None:
@@ -167,7 +205,10 @@ def _no_progress_bar() -> Iterator[None]:
 
 def _source(objective: CompressionObjective) -> dict[str, Any]:
     """What the figures of the original depend on, if it is not trained."""
-    return {name: getattr(objective, name) for name in ("model", "task", "data", "max_train", "max_validation", "seed")}
+    return {
+        name: getattr(objective, name)
+        for name in ("model", "task", "data", "max_train", "max_validation", "max_length", "seed")
+    }
 
 
 def _training(objective: CompressionObjective, dense_steps: int | None) -> dict[str, Any]:

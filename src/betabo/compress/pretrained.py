@@ -7,6 +7,7 @@ import logging
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import partial
+from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -16,7 +17,7 @@ from torch import nn
 from betabo.extras import needs_extra
 
 if TYPE_CHECKING:
-    from betabo.compress.tasks import Task, TaskData
+    from betabo.compress.tasks import Kind, Task, TaskData
 
 _CLASSES = {
     "image-classification": "AutoModelForImageClassification",
@@ -76,6 +77,7 @@ def load_model(source: str | Path, task: Task, data: TaskData | None = None, *, 
     Raises:
         ModelError: There is no such model, or it has no safetensors weights, or it cannot do the task.
     """
+    model_outline(source, task.kind)
     transformers = _transformers()
     from safetensors import SafetensorError
 
@@ -114,6 +116,39 @@ def load_model(source: str | Path, task: Task, data: TaskData | None = None, *, 
         model.config.use_cache = False  # nothing is generated token by token
     _remember_positions(model)
     return LoadedModel(model.eval(), new)
+
+
+def model_outline(source: str | Path, kind: Kind) -> nn.Module:
+    """The model that would be loaded, from its configuration alone: shapes without weights, on the meta device.
+
+    Args:
+        source: Its folder, or its name on the hub.
+        kind: What it is for.
+
+    Raises:
+        ModelError: There is no such model, or its architecture cannot do this.
+    """
+    config, factory = _config(source), getattr(_transformers(), _CLASSES[kind])
+    if type(config) not in factory._model_mapping:
+        raise ModelError(
+            f"the model {str(source)!r} ({config.model_type}) cannot do {kind}: Transformers has no such model of this "
+            "architecture."
+        )
+    if kind == "language-modelling" and _sees_the_future(config):
+        raise ModelError(
+            f"the model {str(source)!r} ({config.model_type}) is an encoder, which sees the tokens that it would "
+            "have to predict; expected a decoder such as GPT-2, Llama or Qwen."
+        )
+    with _quiet(), torch.random.fork_rng(devices=[]), torch.device("meta"):
+        made: nn.Module = factory.from_config(config, trust_remote_code=False)
+    return made
+
+
+def _sees_the_future(config: Any) -> bool:
+    """Whether an architecture that can fill gaps in a text has not been told to read from left to right."""
+    known = import_module("transformers.models.auto.modeling_auto").MODEL_FOR_MASKED_LM_MAPPING_NAMES
+    flags = ("is_decoder", "is_encoder_decoder", "causal")
+    return config.model_type in known and not any(getattr(config, flag, False) for flag in flags)
 
 
 def load_tokenizer(source: str | Path) -> Any:

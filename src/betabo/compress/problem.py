@@ -107,8 +107,16 @@ class CompressionProblem:
     @cached_property
     def original(self) -> CompressionResult:
         """The model as it came: size one, its own error, no training."""
+        return self.judged_original()
+
+    def judged_original(self, *, short: bool = False) -> CompressionResult:
+        """The same anew.
+
+        Args:
+            short: See `judge`.
+        """
         start = time.perf_counter()
-        metrics = self.judge(self.model, self._validation)
+        metrics = self.judge(self.model, self._validation, short=short)
         return self._evaluation(1.0, count_parameters(self.model), self._flops, metrics, start)
 
     def __call__(self, x: ArrayLike) -> float:

@@ -15,6 +15,7 @@ from typing import Any
 from optuna.study import Study
 from optuna.trial import TrialState
 
+from betabo.compress.allocation import check_target
 from betabo.compress.by_size import EXAMPLES, CompressionBySize
 from betabo.compress.finish import CompressionSummary, finish
 from betabo.compress.objective import CompressionObjective
@@ -73,6 +74,8 @@ class CompressionSession:
         logs: Folder of the logs.
         on_stage: Called with a line before each thing that takes long.
         on_warning: Called with a line for each thing that is not as it should be.
+        short: Whether the original is trained and judged without the padding that all texts of a batch have, which is
+            quicker on a CPU. Trials of a search never are, so that they stay what they were.
 
     Example:
         >>> settings = CompressionSettings(model="./my-bert", task="mrpc", data="glue/")  # doctest: +SKIP
@@ -91,11 +94,12 @@ class CompressionSession:
         logs: str | Path = "betabo-logs",
         on_stage: Say | None = None,
         on_warning: Say | None = None,
+        short: bool = False,
     ) -> None:
         self.settings, self.out = settings, Path(out)
         self._name, self._storage, self._logs = study or study_name(settings), storage, Path(logs)
         self._on_stage, self._on_warning = on_stage, on_warning
-        self._config = Config(**_given(settings))
+        self._config, self._short = Config(**_given(settings)), short
 
     @classmethod
     def resume(
@@ -136,7 +140,16 @@ class CompressionSession:
     def prepared(self) -> Prepared:
         """The model, trained for the task if need be and judged; what the folder has already is used."""
         objective = self.settings.convert(CompressionObjective)
-        return prepare(objective, self.out, self.settings.dense_steps, on_stage=self._on_stage)
+        return prepare(objective, self.out, self.settings.dense_steps, on_stage=self._on_stage, short=self._short)
+
+    def check_size(self, size: float) -> None:
+        """See that a size can be reached, from the configuration of the model alone.
+
+        Raises:
+            ValueError: It cannot; the message has the smallest that can.
+        """
+        objective = self.settings.convert(CompressionObjective)
+        check_target(objective.outline(), size, self.settings.bounds)
 
     @cached_property
     def plan(self) -> Plan:

@@ -173,6 +173,7 @@ class CompressionJob(CompressionMethod):
         data: Where the examples come from: a folder, a file or a name on the hub; None for the task's own.
         max_train: How many training examples are used at most.
         max_validation: How many validation examples are used at most.
+        max_length: How many tokens of a text are read at most; None for what the task has by default.
         pareto: Whether size and error are two objectives, rather than weight x size + error one.
     """
 
@@ -181,12 +182,14 @@ class CompressionJob(CompressionMethod):
     data: str | None = None
     max_train: int | None = None
     max_validation: int | None = None
+    max_length: int | None = None
     pareto: bool = False
 
     def __post_init__(self) -> None:
         super().__post_init__()
         _at_least("max_train", self.max_train, 1)
         _at_least("max_validation", self.max_validation, 1)
+        _at_least("max_length", self.max_length, 2)
 
 
 @dataclass(frozen=True, kw_only=True)

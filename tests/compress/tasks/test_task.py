@@ -7,7 +7,13 @@ from typing import Any
 import pytest
 
 from betabo.compress.data import DataError
-from betabo.compress.tasks import SplitRule, TextClassification
+from betabo.compress.tasks import (
+    ImageClassification,
+    LanguageModelling,
+    QuestionAnswering,
+    SplitRule,
+    TextClassification,
+)
 from betabo.compress.tasks.task import tokenizer_key
 
 
@@ -75,3 +81,13 @@ def test_the_key_of_a_tokenizer_is_that_of_what_it_does(word_tokenizer: Any, byt
     before = tokenizer_key(word_tokenizer)
     word_tokenizer(["the cat", "a"], padding=True, truncation=True, max_length=4)
     assert tokenizer_key(word_tokenizer) == before != tokenizer_key(byte_tokenizer)
+
+
+def test_the_longest_text_is_what_the_user_says(task: TextClassification, tmp_path: Path) -> None:
+    write(tmp_path / "train.csv", 10)
+    assert task.with_length(5).load(tmp_path).train.tensors["input_ids"].shape[1] == 5
+    assert LanguageModelling().with_length(32).block_size == 32
+    answering = QuestionAnswering().with_length(192)
+    assert (answering.max_length, answering.overlap) == (192, 64)
+    with pytest.raises(ValueError, match="the longest text is 9 tokens, but the task 'image-classification'"):
+        ImageClassification().with_length(9)

@@ -60,6 +60,10 @@ class QuestionAnswering(Task):
         tokenizer, length = suited_tokenizer(model, self.max_length)
         return replace(self, tokenizer=tokenizer, max_length=length)
 
+    def with_length(self, most: int) -> Self:
+        """This task with windows of some tokens, which overlap by the same share."""
+        return replace(self, max_length=most, overlap=self.overlap * most // self.max_length)
+
     def held_out(self, rows: Rows, share: float, seed: int) -> tuple[Rows, Rows]:
         """Divide rows into those that stay and about a share held out, no context on both sides."""
         kept, held = hold_out(len(rows), share, seed, rows["context"])

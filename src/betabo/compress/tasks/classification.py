@@ -63,6 +63,10 @@ class TextClassification(Task):
         tokenizer, length = suited_tokenizer(model, self.max_length)
         return replace(self, tokenizer=tokenizer, max_length=length)
 
+    def with_length(self, most: int) -> Self:
+        """This task with texts of at most some tokens."""
+        return replace(self, max_length=most)
+
     def class_names(self, train: Rows) -> tuple[str, ...]:
         """Names of the classes in the order of their numbers."""
         return class_names(train[self.label_column], self.labels)

@@ -55,6 +55,10 @@ class LanguageModelling(Task):
         tokenizer, length = suited_tokenizer(model, self.block_size)
         return replace(self, tokenizer=tokenizer, block_size=length)
 
+    def with_length(self, most: int) -> Self:
+        """This task with blocks of some tokens."""
+        return replace(self, block_size=most)
+
     def held_out(self, rows: Rows, share: float, seed: int) -> tuple[Rows, Rows]:  # noqa: ARG002
         """Divide the text: about a share of it at the end is held out, from the beginning of a line."""
         text = self._text(rows)

@@ -203,6 +203,14 @@ class Task(ABC):
         kept, held = hold_out(len(rows), share, seed)
         return rows.take(kept), rows.take(held)
 
+    def with_length(self, most: int) -> Self:
+        """This task with texts of at most some tokens.
+
+        Raises:
+            ValueError: It has no texts.
+        """
+        raise ValueError(f"the longest text is {most} tokens, but the task {self.name!r} ({self.kind}) has no texts.")
+
     def with_options(self, **options: Any) -> Self:
         """This task with other values of some fields.
 
