@@ -104,6 +104,17 @@ def test_holds_categories_and_steps_integers() -> None:
     assert len(np.unique(found.ranked[:, 1])) > 1  # the next integers can be reached, though they are far
 
 
+@pytest.mark.parametrize("radius", [0.0125, 0.1, 0.2, 0.4])
+def test_an_integer_may_lie_half_a_step_beyond_the_radius(radius: float) -> None:
+    space = Space({"x": Float(0, 1), "n": Int(1, 8), "m": Int(8, 128, log=True)})
+    points = space.snap(np.random.default_rng(0).random((30, 3)))
+    found = local_step(Data(points, bowl(points), NONE, NONE), NONE, radius, seed=0, snap=space.snap)
+    assert found is not None
+    assert np.array_equal(found.ranked, space.snap(found.ranked))
+    centre = points[np.argmin(bowl(points))]
+    assert np.abs(found.ranked - centre).max() <= radius + 0.5 / 7 + 1e-9
+
+
 def test_there_is_none_where_all_is_a_choice() -> None:
     points = np.eye(4)
     data = Data(points, np.arange(4.0), np.empty((0, 4)), np.empty((0, 4)))

@@ -125,12 +125,15 @@ def local_step(
         next_to = inwards(neighbours(centre))
         low = np.minimum(low, next_to.min(axis=0, initial=0.0))
         high = np.maximum(high, next_to.max(axis=0, initial=0.0))
+    if snap is not None:  # what is rounded at an edge of the window may lie beyond it
+        edges = inwards(snap(outwards(np.stack([low, high]))))
+        low, high = np.minimum(low, edges.min(axis=0)), np.maximum(high, edges.max(axis=0))
     window = _Window(torch.from_numpy(low), torch.from_numpy(high - low))
 
     def snap_inside(inside: Tensor) -> Tensor:
         points = outwards(window.outwards(inside).numpy())
         points = points if snap is None else snap(points)
-        return window.inwards(torch.from_numpy((points[:, numeric] - here) / radius))
+        return window.inwards(torch.from_numpy((points[:, numeric] - here) / radius)).clamp(0, 1)
 
     improvement = LogExpectedImprovement(process, best_f=process.y.min(), maximize=False)
     order = np.argsort(values, kind="stable")[:_INCUMBENTS]
