@@ -24,7 +24,7 @@ from betabo.optimizer import Config
         ({"kernel": 3}, TypeError, "kernel is a int, expected a name or a factory"),
         ({"acquisition": "logei"}, ValueError, r"acquisition is 'logei', expected .*Did you mean 'log_ei'\?"),
         ({"acquisition": None}, TypeError, "acquisition is a NoneType, expected a name or a factory"),
-        ({"noise": "some"}, ValueError, "noise is 'some', expected 'unknown', 'none' or a variance >= 0"),
+        ({"noise": "some"}, ValueError, "noise is 'some', expected 'unknown', 'none', a variance >= 0, or a function"),
         ({"noise": -1.0}, ValueError, r"noise is -1\.0, expected"),
         ({"noise": math.nan}, ValueError, "noise is nan, expected"),
         ({"noise": math.inf}, ValueError, "noise is inf, expected"),
@@ -60,6 +60,7 @@ def test_it_returns_from_json() -> None:
         ({"kernel": RBFKernel()}, "kernel"),
         ({"acquisition": lambda context: None}, "acquisition"),
         ({"beta": srinivas_schedule}, "beta"),
+        ({"noise": lambda point: 0.1}, "noise"),
     ],
 )
 def test_objects_cannot_be_written_as_json(settings: dict[str, Any], name: str) -> None:

@@ -26,3 +26,10 @@ def test_without_constraints_there_is_a_row_for_each_point() -> None:
     assert Data(POINTS, np.array([1.0, 2.0]), FAILED, PENDING).constraints.shape == (2, 0)
     constraints = np.array([[1.0], [-1.0]])
     assert Data(POINTS, np.array([1.0, 2.0]), FAILED, PENDING, constraints).constraints is constraints
+
+
+def test_variances_have_the_shape_of_the_values() -> None:
+    two = np.array([[1.0, 3.0], [2.0, 4.0]])
+    assert np.isnan(Data(POINTS, two, FAILED, PENDING).variances).tolist() == [[True, True], [True, True]]
+    variances = np.array([0.1, np.nan])
+    assert Data(POINTS, two[:, 0], FAILED, PENDING, variances=variances).variances is variances

@@ -42,6 +42,19 @@ class TestOutput:
         assert before < after
         assert after == pytest.approx(BOWL.max(), rel=0.05)
 
+    def test_trusts_a_value_as_far_as_its_variance_says(self) -> None:
+        values = 100 * BOWL
+        worse = values.copy()
+        worst = int(values.argmax())
+        worse[worst] = values.min() - 50  # a wild value
+        variances = np.full(8, 1e-6)
+        trusted = Output.fit(known(worse), worse, CONFIG, 0, None, variances)
+        variances[worst] = 1e4
+        doubted = Output.fit(known(worse), worse, CONFIG, 0, None, variances)
+        ((there,),), ((elsewhere,),) = (o.quantiles(POINTS[[worst]], [0.5]) for o in (trusted, doubted))
+        assert there == pytest.approx(worse[worst], abs=1.0)
+        assert elsewhere > values.min()
+
 
 class TestSurrogate:
     def test_has_a_model_for_each_objective_and_each_constraint(self) -> None:

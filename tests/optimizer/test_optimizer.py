@@ -232,6 +232,41 @@ class TestTelling:
             search(initial=[point])
 
 
+class TestAccuracy:
+    def test_comes_with_the_value_or_from_the_setting(self) -> None:
+        optimizer = search(noise=lambda x: 0.1 * x[1])
+        optimizer.tell([2.0, 5.0], 1.0)
+        optimizer.tell([2.0, 5.0], 1.2, variance=0.04)
+        optimizer.tell([1.0, 5.0], math.nan, variance=0.04)
+        assert [e.variance for e in optimizer.history] == [pytest.approx(0.5), 0.04, None]
+
+    def test_moves_the_search_away_from_a_wild_value(self) -> None:
+        def following(variance: float) -> float:
+            optimizer = search(noise="none", local_steps=False)
+            for x in np.linspace(-5, 10, 6):
+                optimizer.tell([x, 5.0], bowl([x, 5.0]), variance=1e-4)
+            optimizer.tell([9.0, 5.0], -50.0, variance=variance)
+            return float(abs(optimizer.ask()[0] - 9.0))
+
+        assert following(1e-4) < 2.0 < following(1e4)
+
+    def test_survives_saving(self, tmp_path: Path) -> None:
+        optimizer = search()
+        optimizer.tell([2.0, 5.0], 1.0, variance=0.04)
+        optimizer.tell([3.0, 5.0], 1.0)
+        optimizer.save(tmp_path / "search.json")
+        assert Optimizer.load(tmp_path / "search.json").history == optimizer.history
+
+    @pytest.mark.parametrize("variance", [-1.0, math.inf, math.nan])
+    def test_that_is_impossible_is_refused_before_anything_is_recorded(self, variance: float) -> None:
+        optimizer = search()
+        with pytest.raises(ValueError, match=r"variance is .*, expected a number >= 0"):
+            optimizer.tell([2.0, 5.0], 1.0, variance=variance)
+        with pytest.raises(ValueError, match="the function noise returned"):
+            search(noise=lambda x: variance).tell([2.0, 5.0], 1.0)
+        assert not optimizer.history
+
+
 class TestFailures:
     @pytest.mark.parametrize("value", [None, math.nan, math.inf, -math.inf, 10**400])
     def test_are_values_that_are_no_finite_numbers(self, value: Any) -> None:

@@ -9,7 +9,8 @@ from optuna.distributions import BaseDistribution, CategoricalDistribution, Floa
 from optuna.trial import TrialState, create_trial
 
 from betabo import Float, Space
-from betabo.optuna.attributes import INTERRUPTED, WITHDRAWN
+from betabo.optuna import BetaSampler
+from betabo.optuna.attributes import INTERRUPTED, VARIANCE, WITHDRAWN
 from betabo.optuna.study_data import StudyData
 
 BOX: dict[str, BaseDistribution] = {"x": FloatDistribution(-5, 5), "y": FloatDistribution(0, 3)}
@@ -101,3 +102,49 @@ def test_choices_are_known_by_their_position() -> None:
     study = optuna.create_study()
     study.add_trial(create_trial(params={"c": 1}, distributions=distributions, value=1.0))
     assert StudyData.of(study.trials, distributions, study.directions).data.points.tolist() == [[1.0, 0.0]]
+
+
+class TestAccuracy:
+    @staticmethod
+    def study(*given: object, directions: tuple[str, ...] = ("minimize",)) -> optuna.Study:
+        study = optuna.create_study(directions=directions)
+        for number, variance in enumerate(given):
+            notes = {} if variance is None else {VARIANCE: variance}
+            point = {"x": float(number), "y": 0.5}
+            values = [1.0] * len(directions)
+            study.add_trial(create_trial(params=point, distributions=BOX, values=values, user_attrs=notes))
+        return study
+
+    def test_is_a_user_attribute_or_comes_from_the_setting(self) -> None:
+        study = self.study(0.25, None)
+        data = StudyData.of(study.trials, BOX, study.directions).data
+        np.testing.assert_array_equal(data.variances, [0.25, np.nan])
+        data = StudyData.of(study.trials, BOX, study.directions, noise=lambda p: p["x"] + p["y"]).data
+        np.testing.assert_array_equal(data.variances, [0.25, 1.5])
+
+    def test_of_several_objectives_is_a_list(self) -> None:
+        study = self.study([0.25, 0.0], None, directions=("minimize", "maximize"))
+        data = StudyData.of(study.trials, BOX, study.directions).data
+        np.testing.assert_array_equal(data.variances, [[0.25, 0.0], [np.nan, np.nan]])
+
+    @pytest.mark.parametrize("broken", ["much", -1.0, [0.1, 0.1], {"a": 1}, []])
+    def test_that_is_none_is_left_out_with_a_warning(self, broken: object) -> None:
+        study = self.study(broken)
+        with pytest.warns(UserWarning, match="trial 0 counts as one of unknown accuracy"):
+            assert np.isnan(StudyData.of(study.trials, BOX, study.directions).data.variances).all()
+
+    def test_changes_what_the_sampler_believes(self) -> None:
+        study = optuna.create_study(sampler=BetaSampler(seed=0, search_space=BOX, starting_points=4))
+
+        def objective(trial: optuna.Trial) -> float:
+            trial.set_user_attr(VARIANCE, 0.5)
+            return trial.suggest_float("x", -5, 5) ** 2 + trial.suggest_float("y", 0, 3)
+
+        study.optimize(objective, n_trials=7)
+        sampler = study.sampler
+        assert isinstance(sampler, BetaSampler)
+        assert sampler.last_model is not None
+        output = sampler.last_model.surrogate.objectives[0]
+        known = sampler.last_model.study_data.data
+        expected = 0.5 * output.transform.slopes(known.values) ** 2
+        assert output.process.noise.numpy() == pytest.approx(expected)

@@ -298,3 +298,38 @@ def test_the_kernel_s_constraints_hold_after_a_fit() -> None:
     for _, parameter, constraint in kernel.named_parameters_and_constraints():
         value = constraint.transform(parameter)
         assert ((value >= constraint.lower_bound) & (value <= constraint.upper_bound)).all()
+
+
+@pytest.mark.parametrize("lean", [True, False])
+def test_known_variances_stand_beside_an_unknown_one(lean: bool) -> None:
+    x, y = data()
+    variances = torch.linspace(0.01, 0.3, len(y), dtype=torch.float64)
+    variances[::3] = math.nan
+    problem = Likelihood(x, y, make("beta-additive"), "unknown", variances=variances, lean=lean)
+    vector = problem.vector()
+    sides = [optimize.approx_fprime(vector, lambda v: problem(v)[0], step) for step in (1e-5, -1e-5)]
+    assert problem(vector)[1] == pytest.approx((sides[0] + sides[1]) / 2, rel=1e-4, abs=1e-4)
+
+    process, state, _ = fit_gp(x, y, make("beta-additive"), variances=variances, restarts=0, lean=lean)
+    torch.testing.assert_close(process.noise, torch.where(variances.isnan(), state.noise, variances))
+    covariance = process.kernel(x).to_dense() + process.noise.diag()
+    ones = torch.linalg.solve(covariance, torch.ones_like(y))
+    mean = (ones @ y) / ones.sum()
+    expected = mean + process.kernel(x).to_dense() @ torch.linalg.solve(covariance, y - mean)
+    torch.testing.assert_close(process.posterior(x).mean.squeeze(-1), expected)
+
+
+def test_values_of_known_accuracy_leave_no_noise_to_be_fitted() -> None:
+    x, y = data()
+    process, state, _ = fit_gp(x, y, make(), variances=torch.full_like(y, 0.2), restarts=0)
+    plain, same, _ = fit_gp(x, y, make(), noise=0.2, restarts=0)
+    assert state.noise == pytest.approx(same.noise)
+    torch.testing.assert_close(process.posterior(x).mean, plain.posterior(x).mean)
+
+
+def test_of_many_points_the_variances_are_those_of_the_points_that_are_fitted() -> None:
+    x, y = data(320)
+    variances = torch.where(y < y.median(), 1e-4, 4.0).double()
+    process, _, report = fit_gp(x, y, make(), variances=variances, restarts=0)
+    assert report.status == "fitted"
+    torch.testing.assert_close(process.noise, variances)

@@ -189,3 +189,19 @@ def test_inverse_of_the_power_transform_agrees_with_scipy(exponent: float) -> No
 def test_inverse_is_infinite_beyond_the_range_of_the_power_transform() -> None:
     assert OutputTransform(np.inf, 0.0, 1.0, -1.0, 0.0, 1.0).inverse([0.5, 1.0, 2.0]).tolist() == [1.0, np.inf, np.inf]
     assert OutputTransform(np.inf, 0.0, 1.0, 3.0, 0.0, 1.0).inverse([-2.0]).tolist() == [-np.inf]
+
+
+@pytest.mark.parametrize("power", [True, False])
+def test_slopes_are_those_of_the_transform(power: bool) -> None:
+    values = np.exp(normal()) * 7
+    transform = OutputTransform.learn(values, power)
+    step = 1e-6
+    expected = (transform(values + step) - transform(values - step)) / (2 * step)
+    assert transform.slopes(values) == pytest.approx(expected, rel=1e-5)
+
+
+def test_the_slope_beyond_the_cap_is_that_at_the_cap() -> None:
+    values = np.array([*normal(), 1e6])
+    transform = OutputTransform.learn(values)
+    assert transform.cap < 1e6
+    assert transform.slopes([1e6]) == pytest.approx(transform.slopes([transform.cap]))

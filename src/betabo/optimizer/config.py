@@ -17,6 +17,7 @@ from betabo.space.checks import integer
 from betabo.suggestions import did_you_mean
 from betabo.surrogate.fit import Noise
 
+NoiseChoice: TypeAlias = Noise | Callable[[Any], float]
 KernelChoice: TypeAlias = str | Kernel | Callable[[int], Kernel]
 AcquisitionChoice: TypeAlias = str | Callable[[AcquisitionContext], AcquisitionFunction]
 
@@ -29,7 +30,8 @@ class Config:
         kernel: A name from `betabo.kernels.catalogue.KERNELS`, a GPyTorch kernel, or a factory of the number of dims.
         acquisition: A name from `betabo.acquisition.catalogue.ACQUISITIONS`, or a factory of an `AcquisitionContext`.
         beta: Exploration weight of `"ucb"`, a number or a schedule.
-        noise: `"unknown"`, `"none"`, or the variance of the objective's noise in its own units squared.
+        noise: `"unknown"`, `"none"`, the variance of the objective's noise in its own units squared, or a function of a
+            point in the user's units that returns that variance. A variance that comes with a value is taken first.
         local_steps: Whether steps near the best point, by a model with a quadratic part, are mixed with those of the
             model of the whole box, whichever gains more. None does so with the default kernel and acquisition function,
             since a search with others is to show what these do.
@@ -42,7 +44,7 @@ class Config:
     kernel: KernelChoice = "beta-additive"
     acquisition: AcquisitionChoice = "log_ei"
     beta: float | BetaSchedule = DEFAULT_BETA
-    noise: Noise = "unknown"
+    noise: NoiseChoice = "unknown"
     local_steps: bool | None = None
     starting_points: int | None = None
     power_transform: bool = True
@@ -52,8 +54,10 @@ class Config:
     def __post_init__(self) -> None:
         _check_name("kernel", self.kernel, KERNELS)
         _check_name("acquisition", self.acquisition, ACQUISITIONS)
-        if self.noise not in ("unknown", "none") and not (_is_size(self.noise)):
-            raise ValueError(f"noise is {self.noise!r}, expected 'unknown', 'none' or a variance >= 0.")
+        if self.noise not in ("unknown", "none") and not (_is_size(self.noise) or callable(self.noise)):
+            raise ValueError(
+                f"noise is {self.noise!r}, expected 'unknown', 'none', a variance >= 0, or a function of a point."
+            )
         if not callable(self.beta) and not _is_size(self.beta):
             raise ValueError(f"beta is {self.beta!r}, expected a number >= 0 or a schedule.")
         if self.starting_points is not None:
@@ -83,6 +87,11 @@ class Config:
         return cls(**settings) if config is None else config
 
     @property
+    def noise_model(self) -> Noise:
+        """The noise of values whose variance is not known."""
+        return "unknown" if callable(self.noise) else self.noise
+
+    @property
     def takes_local_steps(self) -> bool:
         """Whether steps near the best point are mixed in."""
         if self.local_steps is None:
@@ -97,9 +106,9 @@ class Config:
         """The configuration as JSON.
 
         Raises:
-            ValueError: If the kernel, the acquisition or the schedule is an object and not a name or number.
+            ValueError: If the kernel, the acquisition, the schedule or the noise is an object and not a name or number.
         """
-        for name in ("kernel", "acquisition", "beta"):
+        for name in ("kernel", "acquisition", "beta", "noise"):
             value = getattr(self, name)
             if not isinstance(value, (str, int, float)):
                 raise ValueError(

@@ -142,7 +142,7 @@ def _local(
         pending,
         reach,
         seed=seed,
-        noise=config.noise,
+        noise=config.noise_model,
         state=state,
         numeric=numeric,
         snap=snap,

@@ -22,6 +22,7 @@ class Data:
         failed: Points whose evaluation failed, `m x d`.
         pending: Points that are being evaluated, `p x d`.
         constraints: Values of the constraints at `points`, finite, `n x c`; a constraint holds where it is at most 0.
+        variances: Noise variances of the values, of their shape, NaN where they are not known; none are by default.
         steps: Where the point of each evaluation came from, and what its value was, in the order in which they were
             told, those under way at the end; empty where it is not known, as in data from elsewhere.
     """
@@ -31,11 +32,14 @@ class Data:
     failed: Points
     pending: Points
     constraints: Points = field(default_factory=lambda: np.empty((0, 0)))
+    variances: Points = field(default_factory=lambda: np.empty(0))
     steps: tuple[Step, ...] = ()
 
     def __post_init__(self) -> None:
         if not self.constraints.size:
             object.__setattr__(self, "constraints", np.empty((len(self.points), 0)))
+        if not self.variances.size:
+            object.__setattr__(self, "variances", np.full_like(self.values, np.nan))
 
     @property
     def dims(self) -> int:

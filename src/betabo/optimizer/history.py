@@ -33,7 +33,8 @@ def unit_schema(dims: int) -> Check:
 
 def evaluation_schema(dims: int) -> Check:
     """What a stored `Evaluation` has to be."""
-    return record({"unit": unit_schema(dims), "value": maybe(number())}, {"error": text, **_ABOUT})
+    optional = {"error": text, "variance": maybe(number(0)), **_ABOUT}
+    return record({"unit": unit_schema(dims), "value": maybe(number())}, optional)
 
 
 def pending_schema(dims: int) -> Check:
@@ -53,6 +54,7 @@ class Evaluation:
             point, `"user"` for a point that was told without having been asked for, `"known"` for one whose value was
             known before the search began.
         diagnostics: Figures of the step that proposed the point.
+        variance: Variance of the value's noise, None where it is not known.
     """
 
     unit: tuple[float, ...]
@@ -60,6 +62,7 @@ class Evaluation:
     error: str = ""
     origin: Origin = "user"
     diagnostics: dict[str, Any] = field(default_factory=dict)
+    variance: float | None = None
 
     @property
     def failed(self) -> bool:

@@ -80,7 +80,7 @@ def local_step(
         pending: Points that count as evaluated with their expected values, `p x d`.
         radius: How far to go in each coordinate.
         seed: Seed of the search.
-        noise: As in `Config`.
+        noise: As in `Config`, of values whose variance is not known.
         state: Hyperparameters of the last local fit.
         numeric: Which coordinates are numbers, `d`; None where all are.
         snap: Maps points `n x d` to admissible ones.
@@ -112,7 +112,7 @@ def local_step(
     nearest = np.sort(np.argsort(distance, kind="stable")[: (dims + 1) * (dims + 2) // 2 + 2 * dims])
     reach = distance[nearest].max()
     z, values = z[nearest], values[nearest]
-    process, found, diagnostics = _fit(z, values, noise, state)
+    process, found, diagnostics = _fit(z, values, data.variances[alike][nearest], noise, state)
     failed = inwards(data.failed)
     failed = failed[np.linalg.norm(failed, axis=1) <= reach]
     if len(failed):
@@ -152,7 +152,7 @@ def local_step(
 
 
 def _fit(
-    z: Points, values: Points, noise: Noise, state: FitState | None
+    z: Points, values: Points, variances: Points, noise: Noise, state: FitState | None
 ) -> tuple[GaussianProcess, FitState, dict[str, Any]]:
     lowest = float(values.min())
     scale = float((values - lowest).std()) or 1.0
@@ -163,6 +163,7 @@ def _fit(
         torch.from_numpy((values - lowest) / scale),
         local_covariance(_typical_distance(z)),
         noise=noise,
+        variances=None if np.isnan(variances).all() else torch.from_numpy(variances / scale**2),
         noise_prior=_NOISE,
         warm_start=state,
         restarts=0,

@@ -51,19 +51,42 @@ class Output:
     highest: float
 
     @classmethod
-    def fit(cls, data: Data, values: Points, config: Config, seed: int, state: FitState | None) -> Output:
-        """Fit to the values, `n`, of the points of `data`; failed points count as being as bad as the worst."""
+    def fit(
+        cls,
+        data: Data,
+        values: Points,
+        config: Config,
+        seed: int,
+        state: FitState | None,
+        variances: Points | None = None,
+    ) -> Output:
+        """Fit to the values, `n`, of the points of `data`; failed points count as being as bad as the worst.
+
+        Args:
+            data: The points.
+            values: Their values.
+            config: How to model them.
+            seed: Seed of the fit.
+            state: Hyperparameters of the last fit.
+            variances: Noise variances of the values, `n`, NaN where they are not known; None where none is.
+        """
         x = torch.from_numpy(data.points)
         kernel = make_kernel(config.kernel, data.dims).double()
         transform = _learn_transform(x, values, config, state)
         y = torch.from_numpy(transform(values))
-        noise = config.noise
+        noise = config.noise_model
         if isinstance(noise, (int, float)):
             deviation = math.sqrt(noise) / transform.scale / transform.spread
             noise = min(deviation, _MOST_NOISE) ** 2
-        generator = torch.Generator().manual_seed(seed)
         process, state, report = fit_gp(
-            x, y, kernel, noise=noise, warm_start=state, restarts=1 if state is None else 0, generator=generator
+            x,
+            y,
+            kernel,
+            noise=noise,
+            variances=_transformed_variances(values, variances, transform),
+            warm_start=state,
+            restarts=1 if state is None else 0,
+            generator=torch.Generator().manual_seed(seed),
         )
         if len(data.failed):
             worst = y.max().expand(len(data.failed))
@@ -114,13 +137,14 @@ class Surrogate:
     @classmethod
     def fit(cls, data: Data, config: Config, seed: int, states: Sequence[FitState] = ()) -> Surrogate:
         """Fit every output, each from its own state if there is one for each."""
+        count = data.objectives.shape[1]
         columns = [*data.objectives.T, *data.constraints.T]
+        variances = [*data.variances.reshape(-1, count).T, *np.full_like(data.constraints, np.nan).T]
         starts = list(states) if len(states) == len(columns) else [None] * len(columns)
         outputs = tuple(
-            Output.fit(data, column, config, seed + i, start)
-            for i, (column, start) in enumerate(zip(columns, starts, strict=True))
+            Output.fit(data, column, config, seed + i, start, known)
+            for i, (column, known, start) in enumerate(zip(columns, variances, starts, strict=True))
         )
-        count = data.objectives.shape[1]
         return cls(outputs[:count], outputs[count:])
 
     @property
@@ -204,6 +228,14 @@ def _learn_transform(x: Tensor, values: Points, config: Config, state: FitState 
     if state is not None and config.power_transform:
         factor = covariance_factor(x, make_kernel(config.kernel, x.shape[-1]).double(), state)
     return OutputTransform.learn(values, config.power_transform, None if factor is None else factor.numpy())
+
+
+def _transformed_variances(values: Points, variances: Points | None, transform: OutputTransform) -> Tensor | None:
+    """Noise variances of the transformed values, where any is known: what a small error of the value does there."""
+    if variances is None or np.isnan(variances).all():
+        return None
+    deviations = np.minimum(np.sqrt(variances) * transform.slopes(values), _MOST_NOISE)
+    return torch.from_numpy(np.square(deviations))
 
 
 def _with_pending(process: GaussianProcess, pending: Tensor) -> GaussianProcess:

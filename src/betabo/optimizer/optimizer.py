@@ -20,6 +20,7 @@ from betabo.optimizer.history import Evaluation, Pending, evaluation_schema, pen
 from betabo.optimizer.known import KnownPoints, read_known
 from betabo.optimizer.result import SearchResult
 from betabo.optimizer.turns import Step
+from betabo.optimizer.variance import as_variance
 from betabo.schema import anything, listing, record, shortened, whole
 from betabo.space import Space, as_space
 from betabo.surrogate import STATE_SCHEMA, FitState
@@ -137,19 +138,21 @@ class Optimizer:
         points = [self.space.from_unit(np.array(p.unit)) for p in new]
         return points[0] if count is None else points
 
-    def tell(self, point: Any, value: float | None) -> None:
-        """Record the value of a point.
+    def tell(self, point: Any, value: float | None, variance: float | None = None) -> None:
+        """Record the value of a point. A point may be told again: each value counts.
 
         Args:
             point: The point, in the user's units. It need not have been asked for.
             value: Its value. NaN, infinity and None record a failed evaluation.
+            variance: Variance of the value's noise, the square of its standard error, where it is known. None leaves it
+                to the setting `noise`.
         """
         unit = self._unit(point)
         number = _as_number(value)
         if number is None:
             self._record(unit, None, f"the value was {value!r}")
         else:
-            self._record(unit, number, "")
+            self._record(unit, number, "", self._variance(point, variance))
 
     def tell_failure(self, point: Any, reason: str = "the evaluation failed") -> None:
         """Record that the evaluation of a point failed, and why."""
@@ -215,7 +218,13 @@ class Optimizer:
     def _unit(self, point: Any) -> tuple[float, ...]:
         return cast("tuple[float, ...]", tuple(self.space.to_unit(point).tolist()))
 
-    def _record(self, unit: tuple[float, ...], value: float | None, error: str) -> None:
+    def _variance(self, point: Any, given: float | None) -> float | None:
+        """The variance of a value's noise, as it was given or as the setting has it; None where it is not known."""
+        if given is None and callable(self.config.noise):
+            return as_variance(self.config.noise(point), "the function noise returned")
+        return None if given is None else as_variance(given, "variance is")
+
+    def _record(self, unit: tuple[float, ...], value: float | None, error: str, variance: float | None = None) -> None:
         """Move a point from the pending ones to the record."""
         match = None
         for pending in self.pending:
@@ -224,10 +233,10 @@ class Optimizer:
                 match = pending
                 break
         if match is None:
-            self.history.append(Evaluation(unit, value, error))
+            self.history.append(Evaluation(unit, value, error, variance=variance))
             return
         self.pending.remove(match)
-        self.history.append(Evaluation(match.unit, value, error, match.origin, match.diagnostics))
+        self.history.append(Evaluation(match.unit, value, error, match.origin, match.diagnostics, variance))
 
     def _data(self) -> Data:
         dims = self.space.dims
@@ -237,6 +246,7 @@ class Optimizer:
             values=np.array([e.value for e in finished], dtype=np.float64),
             failed=stack([e.unit for e in self.history if e.failed], dims),
             pending=stack([p.unit for p in self.pending], dims),
+            variances=np.array([np.nan if e.variance is None else e.variance for e in finished]),
             steps=(
                 *(Step(e.origin, e.value) for e in self.history),
                 *(Step(p.origin, None) for p in self.pending),

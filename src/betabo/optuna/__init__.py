@@ -14,6 +14,7 @@ with needs_extra("optuna", "betabo.optuna needs Optuna 5"):
     import optuna as _optuna  # noqa: F401
 
 if TYPE_CHECKING:
+    from betabo.optuna.attributes import VARIANCE
     from betabo.optuna.best import best_trials
     from betabo.optuna.model import StudyModel, fit_study
     from betabo.optuna.sampler import BetaSampler
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
     from betabo.optuna.trials import TrialRecord, read_trials
 
 __all__ = [
+    "VARIANCE",
     "BetaSampler",
     "StudyModel",
     "TrialRecord",
@@ -34,6 +36,7 @@ __all__ = [
 __getattr__, __dir__ = loaded_when_used(
     __name__,
     {
+        "attributes": ["VARIANCE"],
         "best": ["best_trials"],
         "model": ["StudyModel", "fit_study"],
         "sampler": ["BetaSampler"],

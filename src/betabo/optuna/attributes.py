@@ -1,4 +1,4 @@
-"""Names under which betabo stores something with a trial of a study, as system attributes, and with a study."""
+"""Names under which betabo stores something with a trial, as system attributes unless said otherwise, and a study."""
 
 from __future__ import annotations
 
@@ -28,6 +28,9 @@ REASON = "betabo:reason"
 
 SECONDS = "betabo:seconds"
 """How long the objective took."""
+
+VARIANCE = "betabo:variance"
+"""Variance of the noise of a trial's value, one for each of several objectives: a user attribute, for anyone to set."""
 
 PLAN = "betabo:plan"
 """What a study is to do, without the address of its storage: an attribute of the study, as the user sees them."""

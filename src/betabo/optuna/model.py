@@ -88,7 +88,7 @@ def fit_study(study: optuna.Study, config: Config | None = None, seed: int = 0) 
     distributions = {name: d for name, d in common.items() if not d.single()}
     if not distributions:
         raise ValueError(f"study {study.study_name!r} has no parameter that all its finished trials share.")
-    known = StudyData.of(trials, distributions, study.directions)
+    known = StudyData.of(trials, distributions, study.directions, noise=config.noise)
     if len(known.finished) < 2:
         raise ValueError(
             f"study {study.study_name!r} has {len(known.finished)} finished trials, expected at least 2 for a model."

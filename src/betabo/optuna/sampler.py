@@ -148,7 +148,9 @@ class BetaSampler(BaseSampler):
         """Propose parameters from what is known now, and store them."""
         trials = study.get_trials(deepcopy=False)
         space = self._space(search_space)
-        known = StudyData.of(trials, search_space, study.directions, asking=trial.number, space=space)
+        known = StudyData.of(
+            trials, search_space, study.directions, asking=trial.number, space=space, noise=self.config.noise
+        )
         signature = [_name(self.config.kernel), space.coordinates]
         proposal = propose(
             known.data,

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import get_args
+from typing import Any, get_args
 
 import numpy as np
 from optuna.distributions import BaseDistribution
@@ -14,7 +15,8 @@ from optuna.trial import FrozenTrial
 from betabo.optimizer.data import Data, Points
 from betabo.optimizer.history import Origin
 from betabo.optimizer.turns import Step
-from betabo.optuna.attributes import STEP
+from betabo.optimizer.variance import as_variance
+from betabo.optuna.attributes import STEP, VARIANCE
 from betabo.optuna.space import encode, from_distributions
 from betabo.optuna.trials import known_parameters, state_of
 from betabo.space import Space
@@ -46,6 +48,7 @@ class StudyData:
         directions: Sequence[StudyDirection],
         asking: int | None = None,
         space: Space | None = None,
+        noise: object = None,
     ) -> StudyData:
         """Read the trials.
 
@@ -59,6 +62,7 @@ class StudyData:
             directions: Direction of each objective.
             asking: Number of the trial that asks, which is left out.
             space: The space of the distributions, where it is known already.
+            noise: As in `Config`: a function gives the variances that trials do not have as a user attribute.
         """
         space = from_distributions(distributions) if space is None else space
         signs = np.array([-1.0 if d == StudyDirection.MAXIMIZE else 1.0 for d in directions])
@@ -91,6 +95,7 @@ class StudyData:
             else:
                 failed.append(unit)
         used = tuple(trial for trial, _ in finished)
+        variances = np.array([_variances(trial, len(signs), noise) for trial in used]).reshape(len(used), len(signs))
         if len(signs) == 1:
             for trial, value in zip(used, values[:, 0].tolist(), strict=True):
                 steps[trial.number] = replace(steps[trial.number], value=value)
@@ -105,6 +110,7 @@ class StudyData:
                 failed=_stack(failed, space.dims),
                 pending=_stack(pending, space.dims),
                 constraints=_constraints(used),
+                variances=variances if len(signs) > 1 else variances[:, 0],
                 steps=tuple(steps[number] for number in sorted(steps)),
             ),
         )
@@ -125,6 +131,24 @@ def _unit(trial: FrozenTrial, space: Space, distributions: Mapping[str, BaseDist
 def _origin(trial: FrozenTrial) -> Origin:
     origin = trial.system_attrs.get(STEP, {}).get("origin")
     return origin if origin in get_args(Origin) else "user"
+
+
+def _variances(trial: FrozenTrial, count: int, noise: object) -> list[float]:
+    """Variances of the noise of a trial's values, NaN where they are not known.
+
+    What somebody has set as the attribute may be anything: it is left out with a warning where it is no variance.
+    """
+    given: Any = trial.user_attrs.get(VARIANCE)
+    if given is None:
+        return [as_variance(noise(trial.params), "the function noise returned") if callable(noise) else np.nan] * count
+    try:
+        found = [as_variance(entry, f"{VARIANCE} is") for entry in (given if isinstance(given, list) else [given])]
+        if len(found) != count:
+            raise ValueError(f"{VARIANCE} has {len(found)} numbers, expected one for each of {count} objectives.")
+    except (TypeError, ValueError) as error:
+        warnings.warn(f"trial {trial.number} counts as one of unknown accuracy: {error}", stacklevel=2)
+        return [np.nan] * count
+    return found
 
 
 def _constraints(trials: Sequence[FrozenTrial]) -> Points:

@@ -76,6 +76,7 @@ def fit_gp(
     kernel: Kernel,
     *,
     noise: Noise = "unknown",
+    variances: Tensor | None = None,
     noise_prior: NoisePrior = USUAL_NOISE,
     warm_start: FitState | None = None,
     restarts: int = 1,
@@ -93,6 +94,8 @@ def fit_gp(
         kernel: Covariance function; its parameters are set in place.
         noise: `"unknown"` fits the noise variance, `"none"` means a deterministic objective, a number is the known
             noise variance of the standardized values.
+        variances: Noise variances of single standardized values, `n`, where they are known, and NaN where `noise` says
+            it; None where it says it of all.
         noise_prior: What is believed of an unknown noise variance.
         warm_start: Hyperparameters of an earlier fit, tried first.
         restarts: Further starts, from draws around the initial hyperparameters.
@@ -104,10 +107,21 @@ def fit_gp(
         The process, its hyperparameters, and how the fit went.
     """
     began = time.perf_counter()
-    problem = Likelihood(*_thinned(x, y), kernel, noise, noise_prior=noise_prior, lean=lean)
+    if variances is not None and not bool(variances.isnan().any()):
+        noise = float(variances.mean())  # which is left for none to be fitted
+    kept = _kept(y)
+    problem = Likelihood(
+        x[kept],
+        y[kept],
+        kernel,
+        noise,
+        noise_prior=noise_prior,
+        variances=None if variances is None else variances[kept],
+        lean=lean,
+    )
     initial = problem.vector()
     if float(y.std(correction=0)) < 1e-9:
-        process, state = _condition(x, y, problem, initial)
+        process, state = _condition(x, y, variances, problem, initial)
         return process, state, FitReport("constant", math.nan, 0, 0, time.perf_counter() - began)
 
     starts = [initial]
@@ -123,7 +137,7 @@ def fit_gp(
             found.append((objective, vector))
     for objective, vector in sorted(found, key=lambda pair: pair[0]):
         try:
-            process, state = _condition(x, y, problem, vector)
+            process, state = _condition(x, y, variances, problem, vector)
         except ValueError as error:
             problem.messages.append(str(error))
             continue
@@ -131,7 +145,7 @@ def fit_gp(
         report = FitReport("fitted", objective, len(found), problem.evaluations, seconds, tuple(problem.messages))
         return process, state, report
     problem.messages.append("no start of the fit succeeded; the kernel's initial hyperparameters were taken")
-    process, state = _condition(x, y, problem, initial, extra_noise=True)
+    process, state = _condition(x, y, variances, problem, initial, least_noise=1e-2)
     seconds = time.perf_counter() - began
     return process, state, FitReport("fallback", math.nan, 0, problem.evaluations, seconds, tuple(problem.messages))
 
@@ -186,22 +200,27 @@ def _descend(
     return best, place
 
 
-def _thinned(x: Tensor, y: Tensor) -> tuple[Tensor, Tensor]:
-    """At most `_MOST_POINTS` of the data: the best third, and an even choice of the rest."""
+def _kept(y: Tensor) -> Tensor | slice:
+    """Which data are fitted to, at most `_MOST_POINTS`: the best third, and an even choice of the rest."""
     if len(y) <= _MOST_POINTS:
-        return x, y
+        return slice(None)
     order = y.argsort()
     best = order[: _MOST_POINTS // 3]
     rest = order[_MOST_POINTS // 3 :].sort().values
     step = torch.linspace(0, len(rest) - 1, _MOST_POINTS - len(best)).round().long()
-    keep = torch.cat([best, rest[step]]).sort().values
-    return x[keep], y[keep]
+    return torch.cat([best, rest[step]]).sort().values
 
 
 def _condition(
-    x: Tensor, y: Tensor, problem: Likelihood, vector: npt.NDArray[np.float64], extra_noise: bool = False
+    x: Tensor,
+    y: Tensor,
+    variances: Tensor | None,
+    problem: Likelihood,
+    vector: npt.NDArray[np.float64],
+    least_noise: float = 0.0,
 ) -> tuple[GaussianProcess, FitState]:
     problem.assign(vector)
-    noise = problem.noise(vector)
-    process = GaussianProcess(x, y, problem.kernel, max(noise, 1e-2) if extra_noise else noise)
-    return process, FitState({s.name: s.parameter.detach().flatten().tolist() for s in problem.slots}, noise)
+    noise = torch.as_tensor(problem.noises(vector, variances), dtype=x.dtype).clamp_min(least_noise)
+    process = GaussianProcess(x, y, problem.kernel, noise)
+    parameters = {s.name: s.parameter.detach().flatten().tolist() for s in problem.slots}
+    return process, FitState(parameters, problem.noise(vector))

@@ -102,6 +102,7 @@ class Likelihood:
         kernel: Covariance function.
         noise_model: `"unknown"`, `"none"`, or the known noise variance.
         noise_prior: What is believed of an unknown noise variance.
+        variances: Noise variances of the values, `n`, NaN where it is that of the noise model; None where it always is.
         lean: Whether to use the closed form where there is one.
 
     Attributes:
@@ -123,9 +124,11 @@ class Likelihood:
         noise_model: Noise,
         *,
         noise_prior: NoisePrior = USUAL_NOISE,
+        variances: Tensor | None = None,
         lean: bool = True,
     ) -> None:
         self.x, self.y, self.kernel, self.noise_model, self.noise_prior = x, y, kernel, noise_model, noise_prior
+        self.variances = variances
         self.evaluations = 0
         self.messages: list[str] = []
         self.slots = _slots(kernel)
@@ -164,11 +167,18 @@ class Likelihood:
             slot.write(vector)
 
     def noise(self, vector: Vector) -> float:
-        """The noise variance."""
+        """The noise variance where it is not known."""
         if self.noise_model == "unknown":
             return math.exp(vector[-1])
         known = 0.0 if self.noise_model == "none" else float(self.noise_model)
         return max(known, self.noise_prior.lowest)
+
+    def noises(self, vector: Vector, variances: Tensor | None) -> Tensor | float:
+        """The noise variance of each value, given those that are known."""
+        noise = self.noise(vector)
+        if variances is None:
+            return noise
+        return torch.where(variances.isnan(), noise, variances.clamp_min(self.noise_prior.lowest))
 
     def __call__(self, vector: Vector) -> tuple[float, Vector]:
         """The objective and its gradient; `worst` and zeros where it cannot be had."""
@@ -190,7 +200,7 @@ class Likelihood:
         form = (None if self._lean is None else self._lean(vector)) or self._by_autograd(vector)
         log_prior, prior_gradient = self._prior(vector)
         noisy = torch.from_numpy(form.covariance).clone()
-        noisy.diagonal().add_(noise)
+        noisy.diagonal().add_(self.noises(vector, self.variances))
         factor = cholesky(noisy)
         inverse = torch.cholesky_inverse(factor).mT  # symmetric, and now row by row
         weights = inverse.sum(dim=-1)
@@ -206,7 +216,8 @@ class Likelihood:
             location, scale = self.noise_prior.location, self.noise_prior.deviation
             deviation = (vector[-1] - location) / scale
             value += 0.5 * deviation**2
-            gradient[-1] = float(slope.trace()) * noise + deviation / scale
+            trace = slope.trace() if self.variances is None else slope.diagonal()[self.variances.isnan()].sum()
+            gradient[-1] = float(trace) * noise + deviation / scale
         return value
 
 

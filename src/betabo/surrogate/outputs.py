@@ -75,6 +75,13 @@ class OutputTransform:
         transformed: Values = (stats.yeojohnson(standard, self.power) - self.centre) / self.spread
         return transformed
 
+    def slopes(self, values: npt.ArrayLike) -> Values:
+        """By how much transformed values change with the values, at these; beyond the cap as at the cap."""
+        standard = _standardized(np.minimum(np.asarray(values, dtype=np.float64), self.cap), self.location, self.scale)
+        exponent = np.where(standard >= 0, self.power - 1, 1 - self.power)
+        slopes: Values = np.exp(exponent * np.log1p(np.abs(standard))) / self.scale / self.spread
+        return slopes
+
     def inverse(self, transformed: npt.ArrayLike) -> Values:
         """The values that are transformed to these; infinite beyond the range of the power transform."""
         powered = np.asarray(transformed, dtype=np.float64) * self.spread + self.centre
