@@ -4,13 +4,13 @@ from typing import Any
 
 import pytest
 import torch
-from compress.conftest import make_gpt2
 from torch import Tensor, nn
 
 from betabo.compress.plan import CompressionPlan, blocks_of
 from betabo.compress.prefix import PrefixedLoss
 from betabo.compress.tasks import LanguageModelling
 from compress.models_case import make_llama, make_t5
+from tiny_models import make_gpt2
 
 
 class Copying(LanguageModelling):
