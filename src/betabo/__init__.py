@@ -18,7 +18,8 @@ if TYPE_CHECKING:
         beta_covariance,
         beta_matern_covariance,
     )
-    from betabo.optimizer import Config, Optimizer, minimize
+    from betabo.optimizer import Config, Optimizer, maximize, minimize
+    from betabo.problem import Problem
     from betabo.space import Categorical, Fixed, Float, Int, Space
 
 __version__ = "0.1.0"
@@ -33,11 +34,13 @@ __all__ = [
     "Int",
     "MainEffectsKernel",
     "Optimizer",
+    "Problem",
     "Space",
     "__version__",
     "beta_additive_covariance",
     "beta_covariance",
     "beta_matern_covariance",
+    "maximize",
     "minimize",
 ]
 
@@ -52,7 +55,8 @@ __getattr__, __dir__ = loaded_when_used(
             "beta_covariance",
             "beta_matern_covariance",
         ],
-        "optimizer": ["Config", "Optimizer", "minimize"],
+        "optimizer": ["Config", "Optimizer", "maximize", "minimize"],
+        "problem": ["Problem"],
         "space": ["Categorical", "Fixed", "Float", "Int", "Space"],
     },
 )

@@ -13,6 +13,7 @@ import torch
 from betabo import Float, Space, minimize
 from betabo.optimizer import evaluation
 from betabo.optimizer.evaluation import call, check_objective, is_double_interrupt
+from betabo.problem import Problem
 
 BOX = Space.from_bounds([(0, 1), (0, 1)])
 NAMED = Space({"lr": Float(0, 1), "width": Float(0, 1)})
@@ -23,14 +24,14 @@ POINT = np.zeros(2)
     "value", [1, 1.0, True, np.float32(1), np.array(1.0), np.array([1.0]), torch.tensor(1.0), torch.tensor([1.0])]
 )
 def test_numbers_of_all_kinds_are_values(value: Any) -> None:
-    result = call(lambda x: value, POINT)
+    (result,) = call(lambda x: value, POINT, Problem(BOX)).values
     assert type(result) is float
     assert result == 1.0
 
 
 def test_what_is_not_finite_is_a_value_here() -> None:
-    assert math.isnan(call(lambda x: math.nan, POINT))
-    assert call(lambda x: 10**400, POINT) == math.inf
+    assert math.isnan(call(lambda x: math.nan, POINT, Problem(BOX)).values[0])
+    assert call(lambda x: 10**400, POINT, Problem(BOX)).values == (math.inf,)
 
 
 @pytest.mark.parametrize(

@@ -100,7 +100,7 @@ class TestMistakes:
             read_known(known, BOX)
 
     def test_a_value_that_is_no_number_is_refused(self) -> None:
-        with pytest.raises(TypeError, match="known point 1: the value is 'good', expected a number"):
+        with pytest.raises(TypeError, match="known point 1: the value is the str 'good', expected a number"):
             read_known([([1, 1], 2), ([1, 1], "good")], BOX)
 
     def test_files_that_cannot_be_read_are_named(self, tmp_path: Path) -> None:

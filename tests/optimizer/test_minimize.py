@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import math
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
-from betabo import Categorical, Config, Fixed, Float, Int, Optimizer, minimize
+from betabo import Categorical, Config, Fixed, Float, Int, Optimizer, Problem, maximize, minimize
 from betabo.optimizer import SearchResult
 
 BOX = [(-5.0, 10.0), (0.0, 15.0)]
@@ -112,9 +113,9 @@ class TestSearch:
         assert [e.unit for e in whole.history] == [e.unit for e in minimize(bowl, BOX, budget=5, **QUICK).history]
 
     def test_impossible_arguments_are_refused(self) -> None:
-        with pytest.raises(ValueError, match="expected either bounds or space, and not both"):
+        with pytest.raises(ValueError, match="expected either bounds or space, or a problem, and only one"):
             minimize(bowl)
-        with pytest.raises(ValueError, match="expected either bounds or space, and not both"):
+        with pytest.raises(ValueError, match="expected either bounds or space, or a problem, and only one"):
             minimize(bowl, BOX, space=MIXED)
         with pytest.raises(ValueError, match="budget is 0, expected at least 1"):
             minimize(bowl, BOX, budget=0)
@@ -242,3 +243,86 @@ def test_a_value_that_is_no_number_is_a_failed_evaluation() -> None:
 def test_unknown_settings_are_refused_by_name() -> None:
     with pytest.raises(TypeError, match=r"unknown setting kernal, expected some of kernel, acquisition"):
         minimize(lambda x: 0.0, [(0.0, 1.0)], kernal="beta")
+
+
+class TestProblems:
+    def test_maximize_is_minimize_of_the_negative(self) -> None:
+        most = maximize(lambda x: -bowl(x), BOX, budget=8, **QUICK)
+        least = minimize(bowl, BOX, budget=8, **QUICK)
+        assert [e.unit for e in most.history] == [e.unit for e in least.history]
+        assert most.fun == -least.fun == max(e.value for e in most.history)
+        assert most.to_pandas()["best"].is_monotonic_increasing
+        with pytest.raises(TypeError, match="maximize takes no objectives"):
+            maximize(bowl, BOX, objectives="minimize")
+
+    def test_measured_constraints_hold_at_the_answer(self) -> None:
+        """The minimum of the bowl is at (2, 5), where the constraint does not hold; the best point has x[0] = 4."""
+        result = minimize(
+            lambda x: {"value": bowl(x), "heat": 10 * x[0]}, BOX, constraints={"heat": ">= 40"}, budget=18, **QUICK
+        )
+        assert result.success
+        assert result.maxcv == 0
+        assert result.x == pytest.approx([4, 5], abs=0.4)
+        assert result.x[0] >= 4
+        assert set(result.to_pandas().columns) >= {"value", "heat"}
+        assert result.front[0].measured == {"heat": pytest.approx(10 * result.x[0])}
+
+    def test_without_a_feasible_point_the_least_violation_is_returned_and_no_success(self) -> None:
+        result = minimize(lambda x: (bowl(x), {"heat": x[0]}), BOX, constraints=["heat <= -6"], budget=7, **QUICK)
+        assert not result.success
+        assert result.front == []
+        assert result.maxcv == pytest.approx(min(e.measured["heat"] for e in result.history) + 6)
+        assert result.maxcv < 3
+
+    def test_several_objectives_have_a_front_and_a_volume(self) -> None:
+        result = minimize(
+            lambda x: {"cost": bowl(x), "gain": -float((x[0] - 6) ** 2 + (x[1] - 5) ** 2)},
+            BOX,
+            objectives={"cost": "minimize", "gain": "maximize"},
+            budget=16,
+            **QUICK,
+        )
+        assert result.success
+        costs, gains = zip(*((p.values["cost"], p.values["gain"]) for p in result.front), strict=True)
+        assert list(costs) == sorted(costs)
+        assert list(gains) == sorted(gains)
+        assert len(result.front) >= 4
+        assert result.hypervolume == sorted(result.hypervolume)
+        assert len(result.hypervolume) == 16
+        assert result.fun == result.front[0].values["cost"]
+        assert "front" in repr(result)
+        table = result.to_pandas()
+        assert table[["cost", "gain"]].to_numpy().tolist() == [list(e.values) for e in result.history]
+        again = minimize(
+            lambda x: (0.0, 0.0), BOX, objectives=result.problem.objectives, known_points=table, budget=1, seed=0
+        )
+        assert [e.values for e in again.history[:16]] == [e.values for e in result.history]
+
+    def test_a_problem_is_the_same_as_its_parts(self) -> None:
+        problem = Problem(BOX, objectives="maximize", initial=[[0.0, 0.0]])
+        one = minimize(bowl, problem=problem, budget=3, **QUICK)
+        other = minimize(bowl, BOX, objectives="maximize", initial=[[0.0, 0.0]], budget=3, **QUICK)
+        assert [e.unit for e in one.history] == [e.unit for e in other.history]
+        with pytest.raises(ValueError, match="a Problem is given together with objectives"):
+            minimize(bowl, problem=problem, objectives="maximize")
+
+    def test_a_saved_search_keeps_its_problem(self, tmp_path: Path) -> None:
+        objectives: dict[str, Any] = {"a": "minimize", "b": "maximize"}
+        search = Optimizer(
+            BOX, objectives=objectives, constraints={"c": "0..1"}, starting_points=2, seed=0, kernel="rbf"
+        )
+        for _ in range(4):
+            x = search.ask()
+            search.tell(x, {"a": x[0], "b": x[1], "c": x[0] / 10})
+        search.save(tmp_path / "search.json")
+        again = Optimizer.load(tmp_path / "search.json")
+        assert again.problem.to_json() == search.problem.to_json()
+        assert again.history == search.history
+        assert again.ask() == pytest.approx(search.ask())
+        damaged = search.to_json()
+        damaged["history"][0]["measured"] = {}
+        with pytest.raises(ValueError, match=r"history\[0\] has nothing for the constraint 'c'"):
+            Optimizer.from_json(damaged)
+        damaged["history"][0]["values"] = [1.0]
+        with pytest.raises(ValueError, match=r"history\[0\] has 1 values, expected 2"):
+            Optimizer.from_json(damaged)

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import random
 
-import numpy as np
 import optuna
 import pytest
 from optuna.trial import TrialState, create_trial
 
-from betabo.optuna.best import best_trials, directions_of, losses_of, pareto_front, ranked
+from betabo.optuna.best import best_trials, directions_of, losses_of, ranked
 from betabo.optuna.trials import TrialRecord, read_trials
 
 
@@ -59,17 +58,3 @@ def test_ranks_go_from_the_best_to_the_worst_and_from_the_first_to_the_last() ->
 
 def test_losses_are_values_of_which_less_is_better() -> None:
     assert losses_of([TrialRecord(0, "complete", (1.0, 2.0))], ("minimize", "maximize")) == [(1.0, -2.0)]
-
-
-def test_front_of_equal_points_is_all_of_them() -> None:
-    assert pareto_front([[1.0, 2.0], [1.0, 2.0], [2.0, 2.0], [3.0, 0.0]]) == [0, 1, 3]
-    assert pareto_front(np.empty((0, 2))) == []
-    assert pareto_front([]) == []
-
-
-@pytest.mark.parametrize("objectives", [1, 2, 3, 4])
-def test_front_is_what_nothing_dominates(objectives: int) -> None:
-    rows = np.random.default_rng(0).integers(0, 6, size=(60, objectives)).astype(float)
-    rows[7, 0] = np.inf
-    dominated = [any((other <= row).all() and (other < row).any() for other in rows) for row in rows]
-    assert pareto_front(rows) == [index for index, beaten in enumerate(dominated) if not beaten]

@@ -3,8 +3,18 @@
 from betabo.optimizer.config import Config
 from betabo.optimizer.core import Proposal, propose
 from betabo.optimizer.data import Data
-from betabo.optimizer.minimize import minimize
+from betabo.optimizer.minimize import maximize, minimize
 from betabo.optimizer.optimizer import Optimizer, TooManyFailuresError
 from betabo.optimizer.result import SearchResult
 
-__all__ = ["Config", "Data", "Optimizer", "Proposal", "SearchResult", "TooManyFailuresError", "minimize", "propose"]
+__all__ = [
+    "Config",
+    "Data",
+    "Optimizer",
+    "Proposal",
+    "SearchResult",
+    "TooManyFailuresError",
+    "maximize",
+    "minimize",
+    "propose",
+]

@@ -8,6 +8,7 @@ import time
 from collections.abc import Callable
 from typing import Any, Literal, get_args
 
+from betabo.problem import Measurement, Problem
 from betabo.space import Space
 from betabo.suggestions import did_you_mean
 
@@ -47,24 +48,13 @@ def check_objective(fun: Callable[..., Any], space: Space) -> None:
         raise TypeError(text) from error
 
 
-def call(fun: Callable[[Any], Any], point: Any) -> float:
-    """The value of the objective at a point; NaN and infinity are values here.
+def call(fun: Callable[[Any], Any], point: Any, problem: Problem) -> Measurement:
+    """What the objective gives at a point; NaN and infinity are values here.
 
     Raises:
-        TypeError: It is not one number.
+        TypeError: A number is missing, or is none.
     """
-    value = fun(point.copy())  # a copy, as the objective may change it in place
-    if value is None:
-        raise TypeError("the objective returned None, expected a number; does it lack a return?")
-    try:
-        if isinstance(value, str | bytes):
-            raise TypeError("text is no number")
-        return float(value.item() if hasattr(value, "item") else value)
-    except OverflowError:  # an integer beyond the largest float
-        return math.inf
-    except (TypeError, ValueError, RuntimeError) as error:  # the last one is torch's
-        shown = repr(value) if len(repr(value)) <= 60 else f"{repr(value)[:57]}..."
-        raise TypeError(f"the objective returned the {type(value).__name__} {shown}, expected a number.") from error
+    return problem.measure(fun(point.copy()))  # a copy, as the objective may change it in place
 
 
 def explain_first(error: Exception) -> None:

@@ -8,7 +8,7 @@ from typing import Any, Literal, get_args
 import numpy as np
 import numpy.typing as npt
 
-from betabo.schema import Check, anything, listing, maybe, number, one_of, record, text
+from betabo.schema import Check, anything, listing, maybe, number, one_of, record, table, text
 
 Origin = Literal["start", "model", "local", "user", "known"]
 
@@ -33,7 +33,13 @@ def unit_schema(dims: int) -> Check:
 
 def evaluation_schema(dims: int) -> Check:
     """What a stored `Evaluation` has to be."""
-    optional = {"error": text, "variance": maybe(number(0)), **_ABOUT}
+    optional = {
+        "error": text,
+        "variance": maybe(number(0)),
+        "values": listing(number()),
+        "measured": table(number()),
+        **_ABOUT,
+    }
     return record({"unit": unit_schema(dims), "value": maybe(number())}, optional)
 
 
@@ -48,13 +54,15 @@ class Evaluation:
 
     Attributes:
         unit: The point in the unit cube.
-        value: Its value, None where the evaluation failed.
+        value: Its value, None where the evaluation failed; with several objectives, that of the first.
         error: Why it failed, empty where it did not.
         origin: `"start"` for a starting point, `"model"` for a proposal of the model, `"local"` for one near the best
             point, `"user"` for a point that was told without having been asked for, `"known"` for one whose value was
             known before the search began.
         diagnostics: Figures of the step that proposed the point.
         variance: Variance of the value's noise, None where it is not known.
+        values: The values of several objectives; empty where there is one.
+        measured: What the constraints are about, by name.
     """
 
     unit: tuple[float, ...]
@@ -63,6 +71,13 @@ class Evaluation:
     origin: Origin = "user"
     diagnostics: dict[str, Any] = field(default_factory=dict)
     variance: float | None = None
+    values: tuple[float, ...] = ()
+    measured: dict[str, float] = field(default_factory=dict)
+
+    @property
+    def numbers(self) -> tuple[float, ...]:
+        """A value for each objective; empty where the evaluation failed."""
+        return () if self.value is None else self.values or (self.value,)
 
     @property
     def failed(self) -> bool:
@@ -71,12 +86,13 @@ class Evaluation:
 
     def to_json(self) -> dict[str, Any]:
         """The evaluation as JSON."""
-        return asdict(self)
+        described = asdict(self)
+        return {key: value for key, value in described.items() if value or key not in ("values", "measured")}
 
     @classmethod
     def from_json(cls, data: dict[str, Any]) -> Evaluation:
         """The evaluation that `to_json` wrote."""
-        return cls(**{**data, "unit": tuple(data["unit"])})
+        return cls(**{**data, "unit": tuple(data["unit"]), "values": tuple(data.get("values", ()))})
 
 
 @dataclass(frozen=True)

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from betabo.extras import needs_extra
+from betabo.problem import Problem
 from betabo.space import Categorical, Fixed, Float, Int, Parameter, Space
 from betabo.suggestions import did_you_mean
 
@@ -23,7 +24,6 @@ KnownPoints: TypeAlias = (
 )
 """A file of CSV, Parquet or JSON, a table, rows with a `value`, or pairs of a point and its value."""
 
-_VALUE = "value"
 _ENDED = ("complete", "failed", "")  # states of exported trials that say what a point is worth
 
 
@@ -33,24 +33,24 @@ class KnownPoint:
 
     Attributes:
         unit: The point in the unit cube.
-        value: Its value; None, NaN or infinity where its evaluation failed.
+        value: What its evaluation gave; None, NaN or infinity where it failed.
     """
 
     unit: tuple[float, ...]
-    value: float | None
+    value: Any
 
 
-def read_known(known: KnownPoints, space: Space) -> list[KnownPoint]:
+def read_known(known: KnownPoints, problem: Problem | Space) -> list[KnownPoint]:
     """The known points that lie in a space.
 
     Those outside are left out, and a warning says how many.
 
     Args:
         known: Pairs of a point, in the user's units, and its value; or rows: a DataFrame, dictionaries, or a file of
-            CSV, Parquet or JSON. Rows have a column for each parameter (`x0`, `x1`, ... of a box) and `value`; other
-            columns are ignored. A point without a value, or with NaN or infinity, is a failed evaluation. Of exported
-            trials only those that ended count.
-        space: The search space.
+            CSV, Parquet or JSON. Rows have a column for each parameter (`x0`, `x1`, ... of a box) and `value`, or one
+            for each objective and constraint that has a name; other columns are ignored. A point without a value, or
+            with NaN or infinity, is a failed evaluation. Of exported trials only those that ended count.
+        problem: The space, with the names of objectives and constraints.
 
     Raises:
         TypeError: It is none of these, or a value is no number.
@@ -58,10 +58,12 @@ def read_known(known: KnownPoints, space: Space) -> list[KnownPoint]:
     """
     found: list[KnownPoint] = []
     outside: list[str] = []
-    pairs = _pairs(known, space)
+    problem = Problem.of(problem)
+    space = problem.space
+    pairs = _pairs(known, problem)
     for number, (point, value) in enumerate(pairs):
         try:
-            found.append(KnownPoint(tuple(space.to_unit(point).tolist()), _value(value)))
+            found.append(KnownPoint(tuple(space.to_unit(point).tolist()), _given(value, problem)))
         except ValueError as error:
             outside.append(f"the first, in row {number}, because {error}" if not outside else "")
         except TypeError as error:
@@ -74,19 +76,19 @@ def read_known(known: KnownPoints, space: Space) -> list[KnownPoint]:
     return found
 
 
-def _pairs(known: Any, space: Space) -> list[tuple[Any, Any]]:
+def _pairs(known: Any, problem: Problem) -> list[tuple[Any, Any]]:
     """Points, in the user's units as far as they can be, with their values."""
     if isinstance(known, str | os.PathLike):
-        return _from_rows(_read_file(Path(known)), space, str(known))
+        return _from_rows(_read_file(Path(known)), problem, str(known))
     if hasattr(known, "to_dict") and hasattr(known, "columns"):
-        return _from_rows(known.to_dict("records"), space, "known_points")
+        return _from_rows(known.to_dict("records"), problem, "known_points")
     if not isinstance(known, Iterable) or isinstance(known, Mapping | bytes):
         raise TypeError(
             f"known_points is {known!r}, expected pairs (point, value), a DataFrame, rows with a 'value', or a file."
         )
     entries = list(known)
     if entries and all(isinstance(entry, Mapping) for entry in entries):
-        return _from_rows(entries, space, "known_points")
+        return _from_rows(entries, problem, "known_points")
     for number, entry in enumerate(entries):
         if not isinstance(entry, Sequence) or isinstance(entry, str) or len(entry) != 2:
             raise TypeError(
@@ -95,14 +97,15 @@ def _pairs(known: Any, space: Space) -> list[tuple[Any, Any]]:
     return [(point, value) for point, value in entries]
 
 
-def _from_rows(rows: Sequence[Mapping[str, Any]], space: Space, where: str) -> list[tuple[Any, Any]]:
+def _from_rows(rows: Sequence[Mapping[str, Any]], problem: Problem, where: str) -> list[tuple[Any, Any]]:
+    space, results = problem.space, dict.fromkeys((*problem.names, *problem.measured))
     columns = dict.fromkeys(str(name) for row in rows for name in row)
     needed = {name: _column(name, columns) for name, p in space.parameters.items() if not isinstance(p, Fixed)}
-    for name in (*needed.values(), _VALUE):
+    for name in (*needed.values(), *results):
         if rows and name not in columns:
             raise ValueError(
                 f"{where} lacks the column {name!r}; it has {', '.join(columns)}, expected one for each parameter "
-                f"and {_VALUE!r}.{did_you_mean(name, columns)}"
+                f"and {', '.join(map(repr, results))}.{did_you_mean(name, columns)}"
             )
     pairs = []
     for row in rows:
@@ -113,7 +116,7 @@ def _from_rows(rows: Sequence[Mapping[str, Any]], space: Space, where: str) -> l
         for name, constant in constants.items():
             key = _column(name, columns)
             values[name] = _as_choice((constant,), row[key]) if key in row else constant
-        pairs.append((list(values.values()) if space.is_box else values, row.get(_VALUE)))
+        pairs.append((list(values.values()) if space.is_box else values, _result_of(row, list(results))))
     return pairs
 
 
@@ -143,13 +146,29 @@ def _as_choice(choices: Sequence[Any], given: Any) -> Any:
     return given
 
 
-def _value(given: Any) -> float | None:
+def _result_of(row: Mapping[str, Any], names: Sequence[str]) -> Any:
+    """What a row says of its point: a number, or one for each name; None where one is missing."""
+    numbers = [_number(row.get(name)) for name in names]
+    if any(number is None for number in numbers):
+        return None
+    return dict(zip(names, numbers, strict=True)) if len(names) > 1 else numbers[0]
+
+
+def _number(given: Any) -> Any:
+    """A number that may be written as text; None for nothing."""
     if given is None or (isinstance(given, str) and not given.strip()):
         return None
     try:
         return float(given)
     except (TypeError, ValueError):
-        raise TypeError(f"the value is {given!r}, expected a number.") from None
+        return given
+
+
+def _given(given: Any, problem: Problem) -> Any:
+    """What a point is known to have given, once it is seen to be a value."""
+    if given is not None:
+        problem.measure(given, "the value is")
+    return given
 
 
 def _read_file(path: Path) -> list[dict[str, Any]]:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
-from typing import Any
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any, ParamSpec, cast
 
 import numpy as np
+import numpy.typing as npt
+from scipy.optimize import Bounds
 
 from betabo.optimizer.config import Config
 from betabo.optimizer.evaluation import (
@@ -20,13 +22,23 @@ from betabo.optimizer.known import KnownPoints
 from betabo.optimizer.optimizer import Optimizer, TooManyFailuresError
 from betabo.optimizer.progress import SearchProgress, show_progress
 from betabo.optimizer.result import SearchResult
+from betabo.problem import Problem
+from betabo.problem.limits import LimitsLike
+from betabo.problem.problem import ObjectivesLike
+from betabo.space import Parameter, Space
+
+Array = npt.NDArray[np.float64]
+Arguments = ParamSpec("Arguments")
 
 
 def minimize(
-    fun: Callable[[Any], float],
-    bounds: Any = None,
+    fun: Callable[[Any], Any],
+    bounds: Sequence[Sequence[float]] | Array | Bounds | None = None,
     *,
-    space: Any = None,
+    space: Space | Mapping[str, Parameter] | None = None,
+    problem: Problem | None = None,
+    objectives: ObjectivesLike = "minimize",
+    constraints: LimitsLike = (),
     budget: int = 50,
     seed: int | None = None,
     initial: Iterable[Any] = (),
@@ -40,12 +52,18 @@ def minimize(
     """Minimize an expensive black box over a bounded space.
 
     Args:
-        fun: The objective. It is given an array for bounds, a dictionary for a space with names, and returns a number.
+        fun: The objective. It is given an array for bounds, a dictionary for a space with names, and returns a number;
+            with several objectives or with constraints, a dict with the number of each name.
             NaN or infinity is a failed evaluation: it is recorded and the search goes on elsewhere. So is an exception,
             or what is no number, once an evaluation has succeeded; before, it is raised, see `on_error`. After Ctrl-C
             the result so far is returned; a second Ctrl-C within two seconds raises.
         bounds: Pairs of lower and upper bounds, or a `scipy.optimize.Bounds`.
         space: A dictionary of `Float`, `Int`, `Categorical` and `Fixed` parameters, or a `Space`, in place of bounds.
+        problem: Space, objectives, constraints and points as a whole, in place of the single arguments.
+        objectives: `"minimize"`, `"maximize"`, or the name and direction of each of several objectives, such as
+            `{"loss": "minimize", "speed": "maximize"}`; see `SearchResult.front`.
+        constraints: Limits of what the objective measures beside its value, such as `{"temperature": "<= 80"}`,
+            `"20..80"` for both sides. They are modelled like the objective, and may be violated on the way.
         budget: Number of evaluations.
         seed: Seed of the search; None draws one.
         initial: Points to evaluate first, in the user's units.
@@ -66,13 +84,16 @@ def minimize(
         >>> result = minimize(lambda x: (x[0] - 1) ** 2 + x[1], bounds=[(-5, 10), (0, 15)], budget=30, seed=0)
         >>> result.x, result.fun
     """
-    if (bounds is None) == (space is None):
-        raise ValueError("expected either bounds or space, and not both.")
+    given = [part for part in (bounds, space, problem) if part is not None]
+    if len(given) != 1:
+        raise ValueError("expected either bounds or space, or a problem, and only one of them.")
     if budget < 1:
         raise ValueError(f"budget is {budget}, expected at least 1.")
     check_on_error(on_error)
     optimizer = Optimizer(
-        bounds if space is None else space,
+        given[0],
+        objectives=objectives,
+        constraints=constraints,
         seed=seed,
         initial=initial,
         known_points=known_points,
@@ -81,12 +102,12 @@ def minimize(
     )
     check_objective(fun, optimizer.space)
     message, complete = f"the budget of {budget} evaluations is used up", True
-    with show_progress(budget) if progress else SearchProgress() as display:
+    with show_progress(budget, optimizer.problem) if progress else SearchProgress() as display:
         try:
             for _ in range(budget):
                 point = optimizer.ask()
                 try:
-                    optimizer.tell(point, call(fun, point))
+                    optimizer.tell(point, call(fun, point, optimizer.problem))
                 except Exception as error:
                     if on_error == "raise" and all(evaluation.failed for evaluation in optimizer.evaluated):
                         explain_first(error)
@@ -104,5 +125,26 @@ def minimize(
                 raise
             message, complete = f"interrupted after {len(optimizer.evaluated)} evaluations", False
     result = optimizer.result(message)
-    result.success = complete and result.x is not None
+    result.success = complete and result.success
     return result
+
+
+def _with_arguments_of(
+    _: Callable[Arguments, SearchResult],
+) -> Callable[[Callable[..., SearchResult]], Callable[Arguments, SearchResult]]:
+    """Say that a function takes the arguments of another one."""
+    return lambda function: cast("Callable[Arguments, SearchResult]", function)
+
+
+@_with_arguments_of(minimize)
+def maximize(fun: Any, bounds: Any = None, **arguments: Any) -> SearchResult:
+    """Maximize an expensive black box over a bounded space: `minimize` with the direction turned, and its arguments.
+
+    Example:
+        >>> result = maximize(lambda x: x[1] - (x[0] - 1) ** 2, bounds=[(-5, 10), (0, 15)], budget=30, seed=0)
+        >>> result.x, result.fun
+    """
+    for name in ("problem", "objectives"):
+        if arguments.get(name) is not None:
+            raise TypeError(f"maximize takes no {name}, which says itself what is maximized; call minimize with it.")
+    return minimize(fun, bounds, objectives="maximize", **arguments)

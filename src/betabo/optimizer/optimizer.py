@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import math
 import os
 from collections.abc import Iterable
 from dataclasses import asdict
@@ -21,8 +20,11 @@ from betabo.optimizer.known import KnownPoints, read_known
 from betabo.optimizer.result import SearchResult
 from betabo.optimizer.turns import Step
 from betabo.optimizer.variance import as_variance
+from betabo.problem import Problem
+from betabo.problem.limits import LimitsLike
+from betabo.problem.problem import ObjectivesLike
 from betabo.schema import anything, listing, record, shortened, whole
-from betabo.space import Space, as_space
+from betabo.space import Space, SpaceLike
 from betabo.surrogate import STATE_SCHEMA, FitState
 
 _FORMAT = 1  # of the files that `save` writes
@@ -50,7 +52,9 @@ class Optimizer:
     in any order, and points that were never asked for may be told too.
 
     Args:
-        space: Bounds as pairs, a `scipy.optimize.Bounds`, a dictionary of parameters, or a `Space`.
+        space: Bounds as pairs, a `scipy.optimize.Bounds`, a dictionary of parameters, a `Space`, or a whole `Problem`.
+        objectives: A direction, or the name and direction of each objective, see `minimize`.
+        constraints: Limits of what is measured beside the value, see `minimize`.
         seed: Seed of the search; None draws one. The same seed gives the same proposals on the same machine.
         initial: Points to be asked for first, in the user's units.
         known_points: Results that are known already, see `minimize`.
@@ -68,26 +72,29 @@ class Optimizer:
 
     def __init__(
         self,
-        space: Any,
+        space: SpaceLike | Problem,
         *,
+        objectives: ObjectivesLike = "minimize",
+        constraints: LimitsLike = (),
         seed: int | None = None,
         initial: Iterable[Any] = (),
         known_points: KnownPoints = (),
         config: Config | None = None,
         **settings: Any,
     ) -> None:
-        self.space = as_space(space)
+        self.problem = Problem.of(
+            space, objectives=objectives, constraints=constraints, initial=initial, known_points=known_points
+        )
+        self.space = self.problem.space
         self.config = Config.of(config, settings)
         if seed is not None and seed < 0:
             raise ValueError(f"seed is {seed}, expected a number >= 0.")
         self.seed = int(np.random.SeedSequence().generate_state(1)[0]) if seed is None else int(seed)
         self.history: list[Evaluation] = []
         self.pending: list[Pending] = []
-        self._queue = [self._unit(point) for point in initial]
-        for known in read_known(known_points, self.space):
-            value = _as_number(known.value)
-            error = "" if value is not None else f"the value was {known.value!r}"
-            self.history.append(Evaluation(known.unit, value, error, "known"))
+        self._queue = [self._unit(point) for point in self.problem.initial]
+        for known in read_known(self.problem.known_points, self.problem):
+            self.history.append(self._evaluation(Pending(known.unit, "known"), known.value))
         self._states: tuple[FitState, ...] = ()
 
     @property
@@ -138,29 +145,30 @@ class Optimizer:
         points = [self.space.from_unit(np.array(p.unit)) for p in new]
         return points[0] if count is None else points
 
-    def tell(self, point: Any, value: float | None, variance: float | None = None) -> None:
+    def tell(self, point: Any, value: Any, variance: float | None = None) -> None:
         """Record the value of a point. A point may be told again: each value counts.
 
         Args:
             point: The point, in the user's units. It need not have been asked for.
-            value: Its value. NaN, infinity and None record a failed evaluation.
-            variance: Variance of the value's noise, the square of its standard error, where it is known. None leaves it
-                to the setting `noise`.
+            value: Its value; with several objectives or with constraints whatever the objective of `minimize` may
+                return. NaN, infinity and None record a failed evaluation.
+            variance: Variance of the value's noise, the square of its standard error, where it is known; with several
+                objectives that of each. None leaves it to the setting `noise`.
         """
         unit = self._unit(point)
-        number = _as_number(value)
-        if number is None:
-            self._record(unit, None, f"the value was {value!r}")
-        else:
-            self._record(unit, number, "", self._variance(point, variance))
+        noise = self._variance(point, variance)
+        self._evaluation(Pending(unit, "user"), value)  # refuses what cannot be a value before anything is changed
+        self.history.append(self._evaluation(self._take_pending(unit), value, noise))
 
     def tell_failure(self, point: Any, reason: str = "the evaluation failed") -> None:
         """Record that the evaluation of a point failed, and why."""
-        self._record(self._unit(point), None, reason or "the evaluation failed")
+        pending = self._take_pending(self._unit(point))
+        reason = reason or "the evaluation failed"
+        self.history.append(Evaluation(pending.unit, None, reason, pending.origin, pending.diagnostics))
 
     def result(self, message: str = "") -> SearchResult:
         """The best point so far and the whole record."""
-        return SearchResult.of(self.space, list(self.history), message or f"{len(self.history)} evaluations")
+        return SearchResult.of(self.problem, list(self.history), message or f"{len(self.history)} evaluations")
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the search to a JSON file, whole or not at all."""
@@ -190,6 +198,7 @@ class Optimizer:
             "pending": [{"unit": p.unit, "origin": p.origin, "diagnostics": p.diagnostics} for p in self.pending],
             "queue": self._queue,
             "states": [asdict(state) for state in self._states],
+            **({"problem": problem} if (problem := self.problem.to_json()) else {}),
         }
 
     @classmethod
@@ -203,13 +212,16 @@ class Optimizer:
         if not isinstance(data, dict) or data.get("format") != _FORMAT:
             found = data.get("format") if isinstance(data, dict) else type(data).__name__
             raise ValueError(f"it has format {found!r}, expected {_FORMAT}.")
-        record(_OUTLINE)(data, "search")
+        record(_OUTLINE, {"problem": anything})(data, "search")
         space = Space.from_json(data["space"])
-        optimizer = cls(space, seed=data["seed"], config=Config.from_json(data["config"]))
+        problem = Problem.from_json(space, data.get("problem", {}))
+        optimizer = cls(problem, seed=data["seed"], config=Config.from_json(data["config"]))
         listing(evaluation_schema(space.dims))(data["history"], "history")
         listing(pending_schema(space.dims))(data["pending"], "pending")
         listing(unit_schema(space.dims))(data["queue"], "queue")
         optimizer.history = [Evaluation.from_json(entry) for entry in data["history"]]
+        for number, evaluation in enumerate(optimizer.history):
+            _check_numbers(evaluation, problem, f"history[{number}]")
         optimizer.pending = [Pending(tuple(p["unit"]), p["origin"], p["diagnostics"]) for p in data["pending"]]
         optimizer._queue = [tuple(unit) for unit in data["queue"]]
         optimizer._states = tuple(FitState(**state) for state in data["states"])
@@ -224,31 +236,48 @@ class Optimizer:
             return as_variance(self.config.noise(point), "the function noise returned")
         return None if given is None else as_variance(given, "variance is")
 
-    def _record(self, unit: tuple[float, ...], value: float | None, error: str, variance: float | None = None) -> None:
-        """Move a point from the pending ones to the record."""
-        match = None
+    def _take_pending(self, unit: tuple[float, ...]) -> Pending:
+        """The pending point that is meant, which is pending no more; one of the user's own if there is none."""
         for pending in self.pending:
             asked = self._unit(self.space.from_unit(np.array(pending.unit)))  # as the user got it, rounding included
             if max(abs(a - b) for a, b in zip(asked, unit, strict=True)) <= _SAME:
-                match = pending
-                break
-        if match is None:
-            self.history.append(Evaluation(unit, value, error, variance=variance))
-            return
-        self.pending.remove(match)
-        self.history.append(Evaluation(match.unit, value, error, match.origin, match.diagnostics, variance))
+                self.pending.remove(pending)
+                return pending
+        return Pending(unit, "user")
+
+    def _evaluation(self, pending: Pending, given: Any, variance: float | None = None) -> Evaluation:
+        """The record of a point with what it gave; None is a failed evaluation, and so is what is not finite."""
+        found = None if given is None else self.problem.measure(given, "value is")
+        trouble = "the value was None" if found is None else found.trouble
+        if found is None or trouble:
+            return Evaluation(pending.unit, None, trouble, pending.origin, pending.diagnostics)
+        return Evaluation(
+            pending.unit,
+            found.values[0],
+            "",
+            pending.origin,
+            pending.diagnostics,
+            variance,
+            values=found.values if len(found.values) > 1 else (),
+            measured=dict(found.measured),
+        )
 
     def _data(self) -> Data:
         dims = self.space.dims
-        finished = [e for e in self.history if e.value is not None]
+        finished = [e for e in self.history if not e.failed]
+        losses = np.array([self.problem.losses(e.numbers) for e in finished], dtype=np.float64)
+        losses = losses.reshape(len(finished), len(self.problem.objectives))
+        variances = np.array([np.nan if e.variance is None else e.variance for e in finished])
+        excess = np.array([self.problem.excess(e.measured) for e in finished], dtype=np.float64)
         return Data(
             points=stack([e.unit for e in finished], dims),
-            values=np.array([e.value for e in finished], dtype=np.float64),
+            values=losses if losses.shape[1] > 1 else losses[:, 0],
             failed=stack([e.unit for e in self.history if e.failed], dims),
             pending=stack([p.unit for p in self.pending], dims),
-            variances=np.array([np.nan if e.variance is None else e.variance for e in finished]),
+            variances=variances if losses.shape[1] == 1 else np.tile(variances[:, None], losses.shape[1]),
+            constraints=excess,
             steps=(
-                *(Step(e.origin, e.value) for e in self.history),
+                *(Step(e.origin, self.problem.losses(e.numbers)[0] if e.numbers else None) for e in self.history),
                 *(Step(p.origin, None) for p in self.pending),
             ),
         )
@@ -262,16 +291,12 @@ class Optimizer:
             )
 
 
-def _as_number(value: Any) -> float | None:
-    """The value as a finite float, None for a failed evaluation, an error for what cannot be a value."""
-    if value is None:
-        return None
-    try:
-        number = float(value)
-    except OverflowError:  # an integer beyond the largest float
-        return None
-    except (TypeError, ValueError):
-        raise TypeError(
-            f"value is {value!r}, expected a number (NaN, infinity or None for a failed evaluation)."
-        ) from None
-    return number if math.isfinite(number) else None
+def _check_numbers(evaluation: Evaluation, problem: Problem, place: str) -> None:
+    """Refuse a stored evaluation that lacks a value of an objective or of a constraint."""
+    if evaluation.failed:
+        return
+    if len(evaluation.numbers) != len(problem.objectives):
+        raise ValueError(f"{place} has {len(evaluation.numbers)} values, expected {len(problem.objectives)}.")
+    missing = [name for name in problem.measured if name not in evaluation.measured]
+    if missing:
+        raise ValueError(f"{place} has nothing for the constraint {missing[0]!r}.")

@@ -8,6 +8,8 @@ from types import TracebackType
 
 from betabo.extras import needs_extra
 from betabo.optimizer.history import Evaluation
+from betabo.optimizer.result import best_of
+from betabo.problem import Problem
 
 
 class SearchProgress:
@@ -25,12 +27,12 @@ class SearchProgress:
 
 
 @contextmanager
-def show_progress(budget: int) -> Iterator[SearchProgress]:
+def show_progress(budget: int, problem: Problem) -> Iterator[SearchProgress]:
     """A bar with the best value and the time left."""
     with needs_extra("progress", "progress=True needs rich"):
         from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
     columns = (
-        TextColumn("minimizing"),
+        TextColumn(" and ".join(dict.fromkeys(problem.directions)).replace("ize", "izing")),
         BarColumn(),
         MofNCompleteColumn(),
         TextColumn("best {task.fields[best]}"),
@@ -42,12 +44,12 @@ def show_progress(budget: int) -> Iterator[SearchProgress]:
 
         class Bar(SearchProgress):
             def update(self, history: list[Evaluation]) -> None:
-                values = [e.value for e in history if e.value is not None]
-                failures = len(history) - len(values)
+                best = best_of(problem, history)
+                failures = sum(evaluation.failed for evaluation in history)
                 bar.update(
                     task,
                     completed=len(history),
-                    best=f"{min(values):.6g}" if values else "-",
+                    best="-" if best is None else ", ".join(f"{number:.6g}" for number in best.numbers),
                     failed=f"{failures} failed" if failures else "",
                 )
 

@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+from functools import reduce
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 from scipy.optimize import OptimizeResult
 
 from betabo.extras import needs_extra
+from betabo.optimizer.front import MOST_OBJECTIVES, hypervolumes, pareto_front, reference_point
 from betabo.optimizer.history import MODELLED, Evaluation
+from betabo.problem import VALUE, Problem
 from betabo.space import Space
 
 if TYPE_CHECKING:
@@ -15,37 +20,73 @@ if TYPE_CHECKING:
     import pyarrow
 
 
+@dataclass(frozen=True)
+class FrontPoint:
+    """A point of the front.
+
+    Attributes:
+        point: The point, in the user's units.
+        values: The value of each objective, by name.
+        measured: What the constraints are about, by name.
+    """
+
+    point: Any
+    values: dict[str, float]
+    measured: dict[str, float]
+
+    @classmethod
+    def of(cls, problem: Problem, evaluation: Evaluation) -> FrontPoint:
+        """The point of an evaluation that succeeded."""
+        values = dict(zip(problem.names, evaluation.numbers, strict=True))
+        return cls(problem.space.from_unit(evaluation.unit), values, dict(evaluation.measured))
+
+
 class SearchResult(OptimizeResult):  # type: ignore[misc]
     """Outcome of a search, a `scipy.optimize.OptimizeResult`.
 
     Attributes:
-        x: The best point, in the user's units; None if no evaluation succeeded.
-        fun: Its value.
+        x: The best point, in the user's units; None if no evaluation succeeded. Where no point satisfies all
+            constraints it is the one that violates them least; of several objectives, the first point of the front.
+        fun: Its value; of several objectives, that of the first.
+        maxcv: The largest amount by which `x` violates a constraint, 0 where all hold, as SciPy has it.
+        front: The points that no other one beats in all objectives, best in the first objective first; of one
+            objective the best point. Points that violate constraints are not among them.
+        hypervolume: With two to four objectives, the volume that the front dominates after each evaluation; the
+            reference point is a tenth of the range beyond the worst value of each objective. Else None.
         nfev: Number of evaluations, failed ones included; results that were known before are not among them.
         nfail: Number of failed evaluations.
         success: Whether at least one evaluation succeeded and the search came to its end.
         message: Why it ended.
         history: All evaluations in order, after the results that were known before.
+        problem: What was searched for.
         space: The search space.
         seconds: Time spent in fitting and in maximizing the acquisition function, by name.
         face_share: Share of the model's proposals with a number on a bound.
     """
 
     @classmethod
-    def of(cls, space: Space, history: list[Evaluation], message: str, complete: bool = True) -> SearchResult:
+    def of(
+        cls, problem: Problem | Space, history: list[Evaluation], message: str, complete: bool = True
+    ) -> SearchResult:
         """The result of a record."""
-        finished = [e for e in history if e.value is not None]
-        best = min(finished, key=lambda e: e.value if e.value is not None else float("inf"), default=None)
+        problem = Problem.of(problem)
+        space = problem.space
+        front, best = _front(problem, history), best_of(problem, history)
+        maxcv = 0.0 if best is None else max((0.0, *problem.excess(best.measured)))
         evaluated = [e for e in history if e.origin != "known"]
         proposed = [e for e in history if e.origin in MODELLED]
         return cls(
             x=None if best is None else space.from_unit(best.unit),
             fun=float("nan") if best is None else best.value,
+            maxcv=maxcv,
+            front=[FrontPoint.of(problem, e) for e in front],
+            hypervolume=_hypervolume(problem, history),
             nfev=len(evaluated),
             nfail=sum(e.failed for e in evaluated),
-            success=complete and best is not None,
+            success=complete and best is not None and maxcv == 0,
             message=message,
             history=history,
+            problem=problem,
             space=space,
             seconds={
                 name: sum(e.diagnostics.get(f"{name}_seconds", 0.0) for e in history) for name in ("fit", "acquisition")
@@ -54,24 +95,32 @@ class SearchResult(OptimizeResult):  # type: ignore[misc]
         )
 
     def __repr__(self) -> str:
-        shown = {key: value for key, value in self.items() if key != "history"}
+        several = len(self.problem.objectives) > 1
+        shown = {
+            key: value
+            for key, value in self.items()
+            if key not in ("history", "problem", *([] if several else ["front", "hypervolume"]))
+        }
         return f"{OptimizeResult(**shown)!r}"
 
     def rows(self) -> list[dict[str, Any]]:
         """One dictionary an evaluation: parameters, value, the best value so far, and the step's diagnostics.
 
+        Objectives and constraints that have names have columns of these names.
         A parameter whose name is that of another column appears with `param_` before it.
         """
-        rows, best = [], float("inf")
+        rows: list[dict[str, Any]] = []
+        best: Evaluation | None = None
         for number, evaluation in enumerate(self.history):
             point = self.space.from_unit(evaluation.unit)
             if not isinstance(point, dict):
                 point = {f"x{i}": float(v) for i, v in enumerate(point)}
-            best = best if evaluation.value is None else min(best, evaluation.value)
+            best = evaluation if best is None else _better(self.problem, best, evaluation)
             distance = self.space.boundary_distance(evaluation.unit)
             figures = {
                 "value": float("nan") if evaluation.value is None else evaluation.value,
-                "best": best,
+                "best": float("nan") if best.value is None else best.value,
+                **_named(self.problem, evaluation),
                 "failed": evaluation.failed,
                 "error": evaluation.error,
                 "origin": evaluation.origin,
@@ -101,3 +150,48 @@ class SearchResult(OptimizeResult):  # type: ignore[misc]
         with needs_extra("tables", "to_arrow needs pyarrow"):
             import pyarrow
         return pyarrow.Table.from_pylist(self.rows())
+
+
+def _better(problem: Problem, one: Evaluation, other: Evaluation) -> Evaluation:
+    """The better of two evaluations, the first of equals: one that succeeded, violates less, and has a lower loss."""
+
+    def key(evaluation: Evaluation) -> tuple[float, ...]:
+        if evaluation.failed:
+            return (1.0,)
+        return (0.0, problem.violation(evaluation.measured), *problem.losses(evaluation.numbers))
+
+    return other if key(other) < key(one) else one
+
+
+def best_of(problem: Problem, history: list[Evaluation]) -> Evaluation | None:
+    """The best of all, None if all failed."""
+    finished = [evaluation for evaluation in history if not evaluation.failed]
+    return reduce(lambda one, other: _better(problem, one, other), finished) if finished else None
+
+
+def _front(problem: Problem, history: list[Evaluation]) -> list[Evaluation]:
+    """The evaluations without a violation that no other one dominates, best in the first objective first."""
+    feasible = [e for e in history if not e.failed and not problem.violation(e.measured)]
+    if len(problem.objectives) == 1 or not feasible:
+        best = best_of(problem, feasible)
+        return [] if best is None else [best]
+    losses = [problem.losses(evaluation.numbers) for evaluation in feasible]
+    return [feasible[index] for index in sorted(pareto_front(losses), key=losses.__getitem__)]
+
+
+def _hypervolume(problem: Problem, history: list[Evaluation]) -> list[float] | None:
+    count = len(problem.objectives)
+    if not 2 <= count <= MOST_OBJECTIVES:
+        return None
+    nothing = (float("inf"),) * count
+    rows = [nothing if e.failed or problem.violation(e.measured) else problem.losses(e.numbers) for e in history]
+    if all(row == nothing for row in rows):
+        return [0.0] * len(rows)
+    return hypervolumes(np.array(rows), reference_point(rows))
+
+
+def _named(problem: Problem, evaluation: Evaluation) -> dict[str, float]:
+    """The values of objectives and constraints that have names, by name."""
+    missing = dict.fromkeys((*problem.names, *problem.measured), float("nan"))
+    found = {**dict(zip(problem.names, evaluation.numbers, strict=False)), **evaluation.measured}
+    return {name: found.get(name, nan) for name, nan in missing.items() if name != VALUE}

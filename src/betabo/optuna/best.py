@@ -5,15 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-import numpy as np
-import numpy.typing as npt
-
+from betabo.optimizer.front import pareto_front
 from betabo.optuna.trials import TrialRecord
 
 if TYPE_CHECKING:
     from optuna.study import Study
-
-Losses = npt.NDArray[np.float64]
 
 
 def directions_of(study: Study) -> tuple[str, ...]:
@@ -46,22 +42,3 @@ def best_trials(trials: Sequence[TrialRecord], directions: Sequence[str]) -> lis
     if len(directions) == 1 or not candidates:
         return candidates[:1]
     return [candidates[index] for index in pareto_front(losses_of(candidates, directions))]
-
-
-def pareto_front(losses: Sequence[Sequence[float]] | Losses) -> list[int]:
-    """The rows that no other row dominates; equal rows do not dominate one another.
-
-    Args:
-        losses: A row for each point, `n x m`, all to be minimized.
-
-    Returns:
-        Indices of the rows, ascending.
-    """
-    rows = np.asarray(losses, dtype=np.float64)
-    front: list[int] = []
-    order = sorted(range(len(rows)), key=rows.tolist().__getitem__)
-    for index in order:  # in which only an earlier row can dominate
-        there = rows[front]
-        if not ((there <= rows[index]).all(axis=1) & (there < rows[index]).any(axis=1)).any():
-            front.append(index)
-    return sorted(front)

@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from betabo.optimizer.front import MOST_OBJECTIVES, hypervolumes, reference_point
 from betabo.optuna.best import losses_of
 from betabo.report import boundary, figures
 from betabo.report.facts import StudyFacts, best_so_far, centre_trial, number, usual_values
-from betabo.report.hypervolume import MOST_OBJECTIVES, hypervolumes, reference_point
 from betabo.report.overview import why_no_best
 from betabo.report.predictions import LEVELS, Importance, Slice, coordinate_labels, importances, ranking, slices
 from betabo.report.text import listed, show

@@ -19,6 +19,9 @@ from betabo.space.parameters import Categorical, Float, Parameter, Scalar, param
 
 Point: TypeAlias = dict[str, Scalar] | Array
 
+SpaceLike: TypeAlias = "Space | Mapping[str, Parameter] | Sequence[Sequence[float]] | Array | Bounds"
+"""A `Space`, a dict of parameters, `n` pairs (low, high), an `n x 2` array, or `scipy.optimize.Bounds`."""
+
 
 class Space:
     """A search space of named parameters, and its map to the unit cube.
@@ -324,7 +327,7 @@ class Space:
         return points
 
 
-def as_space(space: Space | Mapping[str, Parameter] | Sequence[Sequence[float]] | Array | Bounds) -> Space:
+def as_space(space: SpaceLike) -> Space:
     """The search space that is meant.
 
     Args:

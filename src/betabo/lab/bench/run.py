@@ -18,7 +18,7 @@ from torch.quasirandom import SobolEngine
 
 from betabo.lab.bench.optimizers import OptimizerAdapter, make_adapter
 from betabo.lab.bench.versions import versions
-from betabo.lab.problems import Problem, problem_by_name
+from betabo.lab.problems import BenchmarkProblem, problem_by_name
 from betabo.space.boundary import boundary_distance
 
 Report = Callable[[int, float], None]
@@ -75,7 +75,7 @@ class Record:
     metadata: dict[str, Any]
 
 
-def starting_points(problem: Problem, count: int, seed: int) -> npt.NDArray[np.float64]:
+def starting_points(problem: BenchmarkProblem, count: int, seed: int) -> npt.NDArray[np.float64]:
     """Scrambled Sobol points `count x d` in the problem's own units, the same for every optimizer."""
     if count == 0:
         return np.empty((0, problem.dim))
@@ -134,7 +134,9 @@ def perform(run: Run, report: Report | None = None) -> Record:
     return Record(rows, metadata)
 
 
-def _search(run: Run, problem: Problem, adapter: OptimizerAdapter, report: Report | None) -> list[dict[str, Any]]:
+def _search(
+    run: Run, problem: BenchmarkProblem, adapter: OptimizerAdapter, report: Report | None
+) -> list[dict[str, Any]]:
     starts = starting_points(problem, run.starting_points, run.seed)
     noise = np.random.default_rng(_stream(problem.name, run.seed, _NOISE))
     low, high = np.array(problem.box).T

@@ -5,7 +5,7 @@ from betabo.lab.problems.bounded import BoundedProblem
 from betabo.lab.problems.catalogue import PROBLEMS, ProblemEntry, register_problem
 from betabo.lab.problems.names import problem_by_name
 from betabo.lab.problems.placement import PLACEMENTS, Placement
-from betabo.lab.problems.problem import Problem
+from betabo.lab.problems.problem import BenchmarkProblem
 from betabo.lab.problems.repeated import Repeated
 
 __all__ = [
@@ -15,9 +15,9 @@ __all__ = [
     "PLACEMENTS",
     "PROBLEMS",
     "BbobProblem",
+    "BenchmarkProblem",
     "BoundedProblem",
     "Placement",
-    "Problem",
     "ProblemEntry",
     "Repeated",
     "problem_by_name",

@@ -18,7 +18,7 @@ import numpy.typing as npt
 from torch import Tensor
 
 from betabo.lab.problems.pointwise import evaluate_pointwise, require
-from betabo.lab.problems.problem import Problem
+from betabo.lab.problems.problem import BenchmarkProblem
 
 BBOB_SUITES = ("sbox", "bbob", "bbob-boxed")
 """The suites by name."""
@@ -39,7 +39,7 @@ BBOB_GROUPS = {
 """The functions of each group, as BBOB has them."""
 
 
-class BbobProblem(Problem):
+class BbobProblem(BenchmarkProblem):
     """A function of BBOB on [-5, 5]^d.
 
     Args:
@@ -94,7 +94,7 @@ class BbobProblem(Problem):
         return next(name for name, functions in BBOB_GROUPS.items() if self.function_number in functions)
 
     def description(self) -> dict[str, Any]:
-        """See `Problem.description`."""
+        """See `BenchmarkProblem.description`."""
         return {
             "function": f"f{self.function_number}",
             "dim": self.dim,

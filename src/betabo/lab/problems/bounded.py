@@ -10,11 +10,11 @@ from torch import Tensor
 from betabo.lab.problems.catalogue import PROBLEMS
 from betabo.lab.problems.optima import listed_optima
 from betabo.lab.problems.placement import EPSILON, Placement, place
-from betabo.lab.problems.problem import Problem
+from betabo.lab.problems.problem import BenchmarkProblem
 from betabo.suggestions import did_you_mean
 
 
-class BoundedProblem(Problem):
+class BoundedProblem(BenchmarkProblem):
     """A function to be minimized on a box that has an optimum at the centre, near a face or near a vertex.
 
     The optimum that is placed is the first that the function lists.
@@ -87,7 +87,7 @@ class BoundedProblem(Problem):
         return self.placement
 
     def description(self) -> dict[str, Any]:
-        """See `Problem.description`."""
+        """See `BenchmarkProblem.description`."""
         return {
             "function": self.function_name,
             "dim": self.dim,

@@ -8,7 +8,7 @@ from betabo.lab.problems.bbob import BBOB_SUITES, BbobProblem
 from betabo.lab.problems.bounded import BoundedProblem
 from betabo.lab.problems.catalogue import PROBLEMS
 from betabo.lab.problems.placement import EPSILON, PLACEMENTS
-from betabo.lab.problems.problem import Problem
+from betabo.lab.problems.problem import BenchmarkProblem
 
 _PLACED = re.compile(
     rf"(?P<function>[a-z][a-z0-9_]*)-(?P<dim>[0-9]+)-(?P<placement>{'|'.join(PLACEMENTS)})"
@@ -17,7 +17,7 @@ _PLACED = re.compile(
 _BBOB = re.compile(rf"(?P<suite>{'|'.join(BBOB_SUITES)})-f(?P<function>[0-9]+)-d(?P<dims>[0-9]+)-i(?P<instance>[0-9]+)")
 
 
-def problem_by_name(name: str) -> Problem:
+def problem_by_name(name: str) -> BenchmarkProblem:
     """The problem of a name such as `levy-20-vertex` or `sbox-f12-d5-i3`.
 
     Args:

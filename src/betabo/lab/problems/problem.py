@@ -18,7 +18,7 @@ NEAR_FACE = 0.05
 _ROUNDING = 1e-9  # in shares of the side
 
 
-class Problem(SyntheticTestFunction):
+class BenchmarkProblem(SyntheticTestFunction):
     """A function to be minimized on a box, with a known optimum.
 
     It is a BoTorch test function: called with a tensor `... x d` in the function's own units it returns a tensor `...`.

@@ -1,11 +1,11 @@
-"""Hypervolumes."""
+"""Fronts and hypervolumes."""
 
 from __future__ import annotations
 
 import numpy as np
 import pytest
 
-from betabo.report.hypervolume import hypervolumes, reference_point
+from betabo.optimizer.front import hypervolumes, pareto_front, reference_point
 
 
 def test_reference_lies_beyond_the_worst() -> None:
@@ -27,3 +27,17 @@ def test_hypervolume_is_the_share_of_random_points_that_are_dominated(objectives
 def test_hypervolume_ignores_what_is_not_finite_or_beyond_the_reference() -> None:
     rows = [[np.inf, 0.0], [2.0, 2.0], [0.5, 0.5], [0.5, 0.5]]
     assert hypervolumes(rows, np.ones(2)) == pytest.approx([0.0, 0.0, 0.25, 0.25])
+
+
+def test_front_of_equal_points_is_all_of_them() -> None:
+    assert pareto_front([[1.0, 2.0], [1.0, 2.0], [2.0, 2.0], [3.0, 0.0]]) == [0, 1, 3]
+    assert pareto_front(np.empty((0, 2))) == []
+    assert pareto_front([]) == []
+
+
+@pytest.mark.parametrize("objectives", [1, 2, 3, 4])
+def test_front_is_what_nothing_dominates(objectives: int) -> None:
+    rows = np.random.default_rng(0).integers(0, 6, size=(60, objectives)).astype(float)
+    rows[7, 0] = np.inf
+    dominated = [any((other <= row).all() and (other < row).any() for other in rows) for row in rows]
+    assert pareto_front(rows) == [index for index, beaten in enumerate(dominated) if not beaten]

@@ -1,4 +1,4 @@
-"""The volume that the trials of several objectives dominate."""
+"""The front of several objectives, and the volume that it dominates."""
 
 from __future__ import annotations
 
@@ -11,6 +11,25 @@ Losses = npt.NDArray[np.float64]
 
 MOST_OBJECTIVES = 4
 """Hypervolumes of more objectives take too long to follow over a study."""
+
+
+def pareto_front(losses: Sequence[Sequence[float]] | Losses) -> list[int]:
+    """The rows that no other row dominates; equal rows do not dominate one another.
+
+    Args:
+        losses: A row for each point, `n x m`, all to be minimized.
+
+    Returns:
+        Indices of the rows, ascending.
+    """
+    rows = np.asarray(losses, dtype=np.float64)
+    front: list[int] = []
+    order = sorted(range(len(rows)), key=rows.tolist().__getitem__)
+    for index in order:  # in which only an earlier row can dominate
+        there = rows[front]
+        if not ((there <= rows[index]).all(axis=1) & (there < rows[index]).any(axis=1)).any():
+            front.append(index)
+    return sorted(front)
 
 
 def reference_point(losses: Sequence[Sequence[float]] | Losses) -> Losses:
