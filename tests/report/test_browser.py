@@ -149,6 +149,19 @@ def test_hides_a_group_by_a_click_in_the_legend(page: Any) -> None:
     wait(page, f"{visible} === 1")
 
 
+def test_changes_between_scales(page: Any) -> None:
+    kind = "return document.getElementById('plot-trace-noise').layout.yaxis.type"
+    before = page.execute_script(kind)
+    button = element(page, "[data-scale=trace-noise]")
+    named = button.text
+    button.click()
+    other = "linear" if before == "log" else "log"
+    wait(page, f"return (() => {{ {kind} }})() === '{other}'")
+    assert button.text != named
+    button.click()
+    wait(page, f"return (() => {{ {kind} }})() === '{before}'")
+
+
 def test_zooms(page: Any) -> None:
     from selenium.webdriver import ActionChains
 

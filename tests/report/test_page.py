@@ -86,6 +86,7 @@ class TestStructure:
             "boundary",
             "importance",
             "slices",
+            "fit",
             "parallel",
             "model",
             "trials",
@@ -113,11 +114,37 @@ class TestStructure:
         assert "http" not in policy
 
     def test_plotly_is_there_once(self, page: Page) -> None:
-        assert [("plotly.js v" in content) for attrs, content in page.scripts if "type" not in attrs] == [
+        assert [
+            ("plotly.js (basic - minified) v" in content) for attrs, content in page.scripts if "type" not in attrs
+        ] == [
             True,
             False,
             False,
         ]
+
+    def test_the_library_is_the_one_that_its_authors_published(self, page: Page) -> None:
+        library = next(content for attrs, content in page.scripts if "type" not in attrs)
+        assert sha256(library.encode()).hexdigest() == (
+            "99784e3abfb07b142a15e521a439e6d9addceadb3f79553fd24c72774f0649ba"
+        )
+
+    def test_is_small_enough_for_an_email(self, study: optuna.Study) -> None:
+        assert len(build_report(study).encode()) < 2_000_000
+
+    def test_text_and_tables_agree(self, study: optuna.Study) -> None:
+        html = build_report(study)
+        page = Page(html)
+        best, rows = study.best_trial, page.json("rows")
+        labels = [column["label"] for column in rows["columns"]]
+        (row,) = [row["cells"] for row in rows["rows"] if row["best"]]
+        assert row[labels.index("trial")] == best.number
+        assert f"{row[labels.index('value')]:.6g}" in re.search(r'class="lead">([^<]*)', html)[1]  # type: ignore[index]
+        count = re.search(r"(\d+) of its (\d+) numeric parameters are on a bound", html)
+        assert count is not None
+        table = re.search(r'<table class="parameters">.*?</table>', html, re.DOTALL)
+        assert table is not None
+        assert int(count[1]) == table[0].count('class="badge"')
+        assert int(count[2]) == table[0].count('class="badge"') + table[0].count('class="quiet">no<')
 
     def test_nothing_can_be_sent_to_a_server(self, page: Page) -> None:
         assert "showSendToCloud: false" in page.scripts[-2][1]

@@ -13,7 +13,7 @@ from betabo.report.facts import read_study
 from betabo.report.sections import Sections
 
 Add = Callable[..., None]
-IDS = ["convergence", "boundary", "importance", "slices", "parallel", "model"]
+IDS = ["convergence", "boundary", "importance", "slices", "fit", "parallel", "model"]
 
 
 @pytest.fixture(scope="module")
@@ -47,11 +47,31 @@ def test_an_empty_study_says_so_in_each_section() -> None:
 
 def test_slices_go_through_the_best_trial_the_most_important_first(whole: Sections) -> None:
     section = whole.slices()
-    (group,) = section.groups
+    group, plane = section.groups
     assert section.title == "Predictions through the best point"
     assert len(group.charts) == 4
     assert "one parameter of trial 24 (star)" in group.caption
     assert whole.ranked == whole.importances[0].parameters
+    assert plane.title == f"{whole.ranked[0]} and {whole.ranked[1]}"
+    assert [chart.title for chart in plane.charts] == ["predicted value", "width of its 90 % interval"]
+
+
+def test_few_trials_are_a_reason_to_doubt_the_order(add_trial: Add) -> None:
+    study = optuna.create_study()
+    ranges = {name: FloatDistribution(0, 1) for name in "abc"}
+    for index in range(6):
+        add_trial(study, {name: (0.37 * index + 0.2 * k) % 1 for k, name in enumerate("abc")}, [index % 3.0], ranges)
+    section = Sections(read_study(study), fit_study(study)).importance()
+    assert "6 trials of 3 parameters" in section.missing
+
+
+def test_positive_values_have_both_scales(add_trial: Add) -> None:
+    for offset in (1.0, 0.0):
+        study = optuna.create_study()
+        for index in range(3):
+            add_trial(study, {"x": 0.2 * index}, [index + offset], {"x": FloatDistribution(0, 1)})
+        ((chart,),) = [group.charts for group in Sections(read_study(study), None).convergence().groups]
+        assert chart.has_scales == (offset > 0)
 
 
 def test_several_objectives_have_a_front_and_its_hypervolume(make_random: Callable[..., optuna.Study]) -> None:

@@ -247,3 +247,14 @@ def test_a_matrix_without_a_factor_is_refused(entry: float) -> None:
     matrix[1, 1] = entry
     with pytest.raises(ValueError, match="covariance matrix of 3 points is not positive definite"):
         cholesky(matrix)
+
+
+def test_draws_have_the_mean_and_covariance_of_the_posterior() -> None:
+    x = torch.linspace(0, 1, 5, dtype=torch.float64).unsqueeze(-1)
+    found = GaussianProcess(x, torch.sin(6 * x).squeeze(-1), make_kernel(dims=1), 0.01)
+    queries = torch.tensor([[0.1], [0.4], [1.3]], dtype=torch.float64)
+    drawn = found.draw(queries, 40_000, torch.Generator().manual_seed(0))
+    posterior = found.posterior(queries)
+    assert drawn.mean(dim=0).numpy() == pytest.approx(posterior.mean.squeeze(-1).detach().numpy(), abs=0.01)
+    expected = posterior.distribution.covariance_matrix.detach().numpy()  # type: ignore[attr-defined]
+    assert torch.cov(drawn.mT).numpy() == pytest.approx(expected, abs=0.01)

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
 import numpy.typing as npt
 import optuna
 from optuna.distributions import BaseDistribution
@@ -69,6 +70,26 @@ class StudyModel:
         if self.study_data.signs[objective] > 0:
             return output.quantiles(units, probabilities)
         return -output.quantiles(units, [1 - p for p in probabilities])
+
+    def leave_one_out(self, probabilities: Sequence[float], objective: int = 0) -> Points:
+        """Quantiles of the values of the finished trials, noise included, each as if that trial were not known.
+
+        Args:
+            probabilities: Numbers between 0 and 1, `k` of them.
+            objective: Which objective.
+
+        Returns:
+            An array `k x n` in the study's own units, with a column for each row of `units`.
+        """
+        output, count = self.surrogate.objectives[objective], len(self.units)
+        if self.study_data.signs[objective] > 0:
+            return output.leave_one_out(probabilities)[:, :count]
+        return -output.leave_one_out([1 - p for p in probabilities])[:, :count]
+
+    def draws(self, units: npt.ArrayLike, count: int, objective: int = 0, seed: int = 0) -> Points:
+        """Functions that the model believes in, at points of the unit cube `n x d`: an array `count x n`."""
+        sign = self.study_data.signs[objective]
+        return np.asarray(sign * self.surrogate.objectives[objective].draws(units, count, seed))
 
 
 def fit_study(study: optuna.Study, config: Config | None = None, seed: int = 0) -> StudyModel:

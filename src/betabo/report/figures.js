@@ -42,6 +42,22 @@
     });
   }));
 
+  for (const button of document.querySelectorAll("[data-scale]")) {
+    const axis = figures[button.dataset.scale].layout.yaxis;
+    const linear = axis.type === "log" ? { ...axis, type: "linear", rangemode: "tozero" } : axis;
+    const log = axis.type === "log" ? axis : { ...axis, type: "log", range: undefined, rangemode: "normal", exponentformat: "power" };
+    const name = () => {
+      button.textContent = figures[button.dataset.scale].layout.yaxis === log ? "linear scale" : "log scale";
+    };
+    button.addEventListener("click", () => {
+      const layout = figures[button.dataset.scale].layout;
+      layout.yaxis = layout.yaxis === log ? linear : log;
+      name();
+      draw();
+    });
+    name();
+  }
+
   matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => draw());
   const root = document.documentElement;
   addEventListener("beforeprint", () => {

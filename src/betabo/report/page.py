@@ -18,9 +18,10 @@ from optuna.study import Study
 from betabo import __version__
 from betabo.files import write_text
 from betabo.optuna.model import fit_study
-from betabo.report import boundary, figures, overview
+from betabo.report import boundary, overview
 from betabo.report.facts import StudyFacts, read_study
 from betabo.report.sections import PageSection, Sections
+from betabo.report.settings import settings
 from betabo.report.text import counted
 from betabo.visible import visible
 
@@ -58,17 +59,18 @@ def build_report(study: Study) -> str:
     if not isinstance(study, Study):
         raise TypeError(f"study is {study!r}, expected an optuna.Study, such as optuna.load_study returns.")
     facts = read_study(study)
-    return _render(facts, Sections(facts, *_model(study, facts)))
+    return _render(facts, Sections(facts, *_model(study, facts)), settings(study))
 
 
-def _render(facts: StudyFacts, charts: Sections) -> str:
+def _render(facts: StudyFacts, charts: Sections, told: list[tuple[str, str]]) -> str:
     parameters = boundary.parameter_facts(facts, charts.centre)
     best = "Best point" if facts.has_one_objective else "Pareto front"
     now = datetime.now()
-    scripts = [figures.library(), _resource("figures.js"), _resource("table.js")]
+    scripts = [_resource("vendor/plotly-basic.min.js"), _resource("figures.js"), _resource("table.js")]
     environment = Environment(autoescape=True, finalize=_visible, trim_blocks=True, lstrip_blocks=True)
     return environment.from_string(_resource("template.html")).render(
         facts=facts,
+        settings=told,
         best=PageSection("best", best, best),
         sections=charts.all(),
         trials=PageSection("trials", "Trials", "Trials"),

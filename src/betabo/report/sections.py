@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -13,8 +13,11 @@ from betabo.optimizer.front import MOST_OBJECTIVES, hypervolumes, reference_poin
 from betabo.optuna.best import losses_of
 from betabo.report import boundary, figures
 from betabo.report.facts import StudyFacts, best_so_far, centre_trial, number, usual_values
+from betabo.report.goodness import Goodness, doubts, leave_one_out
+from betabo.report.importance import DRAWS, Importance, importances, ranking
 from betabo.report.overview import why_no_best
-from betabo.report.predictions import LEVELS, Importance, Slice, coordinate_labels, importances, ranking, slices
+from betabo.report.planes import Plane, planes
+from betabo.report.predictions import LEVELS, Slice, coordinate_labels, free_parameters, slices
 from betabo.report.text import listed, show
 from betabo.report.traces import Trace, traces
 
@@ -50,11 +53,19 @@ _BANDWIDTH_BESIDE_LENGTHSCALE = (
 
 @dataclass(frozen=True)
 class Chart:
-    """One plot: the key of its figure, a caption, and a title where it needs one."""
+    """One plot.
+
+    Attributes:
+        id: The key of its figure.
+        caption: What to look at.
+        title: A heading, where it needs one.
+        has_scales: Whether the reader may change between a linear and a logarithmic scale of values.
+    """
 
     id: str
     caption: str = ""
     title: str = ""
+    has_scales: bool = False
 
 
 @dataclass(frozen=True)
@@ -114,6 +125,7 @@ class Sections:
         self.centre = centre_trial(facts)
         self.importances: list[Importance] = [] if model is None else importances(model)
         self.ranked = ranking(self.importances)
+        self.goodness: list[Goodness] = [] if model is None else leave_one_out(model)
         self.figures: dict[str, Any] = {}
 
     def all(self) -> list[PageSection]:
@@ -123,6 +135,7 @@ class Sections:
             self.boundary(),
             self.importance(),
             self.slices(),
+            self.goodness_of_fit(),
             self.parallel(),
             self.hyperparameters(),
         ]
@@ -170,15 +183,20 @@ class Sections:
         caption = (
             "Sobol indices of the model's median prediction over the whole box, each parameter uniform on its scale: "
             "the share of the prediction's variance that a parameter explains alone (dark) and with all its "
-            "interactions (light). They describe the model, which knows the trials only, and the whole box rather than "
-            "the surroundings of the best point."
+            "interactions (light). The lines say how sure that is: they hold 90 % of the totals of "
+            f"{DRAWS} functions that the model believes in. All describe the whole box rather than the surroundings of "
+            "the best point."
         )
         if len(self.ranked) > _MOST_BARS:
             caption += f" The {_MOST_BARS} most important of {len(self.ranked)} are shown."
         layout = "single" if self.facts.has_one_objective else "pair"
         groups = [ChartGroup(charts, layout, caption=caption)] if charts else []
         flatness = f"The model predicts the same everywhere for {listed(flat)}: no parameter matters." if flat else ""
-        return PageSection("importance", "Importance of the parameters", "Importance", self.reason or flatness, groups)
+        missing = self.reason or flatness
+        if self.model is not None and charts:
+            doubt = doubts(len(self.model.units), len(free_parameters(self.model)), self.goodness)
+            missing = " ".join(filter(None, (flatness, doubt)))
+        return PageSection("importance", "Importance of the parameters", "Importance", missing, groups)
 
     def slices(self) -> PageSection:
         """The model's prediction along each parameter, through the best point."""
@@ -199,12 +217,32 @@ class Sections:
         if len(self.ranked) > _MOST_SLICES:
             caption += f" The {_MOST_SLICES} most important of {len(self.ranked)} parameters are shown."
         groups = []
+        pairs = planes(self.model, self.centre.parameters, *self.ranked[:2]) if len(self.ranked) > 1 else []
         for objective, name in enumerate(self.facts.objectives):
             charts = self._panels(objective, [table for table in tables if table.objective == objective])
             is_last = objective + 1 == len(self.facts.objectives)
             heading = "" if self.facts.has_one_objective else name
             groups.append(ChartGroup(charts, "grid", heading, caption if is_last else ""))
+        groups += [self._plane(table) for table in pairs]
         return PageSection("slices", title, "Predictions", "", groups)
+
+    def goodness_of_fit(self) -> PageSection:
+        """Each trial predicted from the others, against what was observed."""
+        title, short = "How well the model predicts", "Fit"
+        if not self.goodness:
+            return PageSection("fit", title, short, self.reason or "There are too few trials to leave one out.")
+        charts = []
+        for table in self.goodness:
+            name = self.facts.objectives[table.objective]
+            figure = figures.predicted_against_observed(table, name)
+            heading = "" if self.facts.has_one_objective else name
+            charts.append(self._chart(f"fit-{table.objective}", figure, table.verdict(), heading))
+        caption = (
+            "Each mark is a trial, predicted from all others: near the dotted line is right, and nine of ten lines "
+            "should reach it. The hyperparameters are those of all trials, so the truth is a little worse."
+        )
+        layout = "single" if self.facts.has_one_objective else "pair"
+        return PageSection("fit", title, short, "", [ChartGroup(charts, layout, caption=caption)])
 
     def parallel(self) -> PageSection:
         """Parallel coordinates of the complete trials."""
@@ -249,9 +287,10 @@ class Sections:
         pairs = [] if self.model is None else _fit_pairs(self.model, self.facts.objectives)
         return PageSection("model", "The model over time", "Model", missing, groups, pairs)
 
-    def _chart(self, key: str, figure: Any, caption: str = "", title: str = "") -> Chart:
+    def _chart(self, key: str, figure: Any, caption: str = "", title: str = "", values: Iterable[float] = ()) -> Chart:
         self.figures[key] = figure
-        return Chart(key, caption, title)
+        finite = [value for value in values if math.isfinite(value)]
+        return Chart(key, caption, title, has_scales=bool(finite) and min(finite) > 0)
 
     def _progress(self) -> Chart:
         word = "rises" if self.facts.maximize[0] else "falls"
@@ -266,7 +305,7 @@ class Sections:
         if view is not None:
             caption += " Some trials are so much worse that they are outside; a double click shows all."
         figure = figures.convergence(self.facts, best_so_far(self.facts), view)
-        return self._chart("convergence", figure, caption)
+        return self._chart("convergence", figure, caption, values=[t.values[0] for t in self.facts.trials if t.values])
 
     def _front(self) -> Chart:
         caption = "Each point is a trial. No trial is better than one on the Pareto front in all objectives at once."
@@ -309,13 +348,39 @@ class Sections:
             charts.append(self._chart(f"slice-{objective}-{index}", figure))
         return charts
 
+    def _plane(self, table: Plane) -> ChartGroup:
+        assert self.centre is not None
+        name = self.facts.objectives[table.objective]
+        trials = [t.parameters for t in self.facts.complete]
+        charts = [
+            self._chart(
+                f"plane-{table.objective}-{quantity}",
+                figures.plane(table, values, label, trials, self.centre.parameters),
+                title=label,
+            )
+            for quantity, values, label in (
+                ("median", table.median, f"predicted {name}"),
+                ("width", table.width, "width of its 90 % interval"),
+            )
+        ]
+        heading = f"{table.across.parameter} and {table.up.parameter}"
+        heading += "" if self.facts.has_one_objective else f": {name}"
+        caption = (
+            "The two most important parameters together, all others as in the star. Points are the other trials, which "
+            "differ in those too. Where the right picture is bright, the model knows little."
+        )
+        return ChartGroup(charts, "pair", heading, caption)
+
     def _trace(self, table: Trace, found: Sequence[Trace]) -> Chart:
         caption = _TRACE_CAPTIONS[table.quantity]
         if table.quantity == "bandwidth" and any(other.quantity == "lengthscale" for other in found):
             caption = _BANDWIDTH_BESIDE_LENGTHSCALE
         if table.left_out:
             caption += f" The {len(table.lines)} smallest of {len(table.lines) + table.left_out} are shown."
-        return self._chart(f"trace-{table.quantity}", figures.trace(table), caption, _TRACE_TITLES[table.quantity])
+        values = [value for line in table.lines.values() for value in line if value is not None]
+        return self._chart(
+            f"trace-{table.quantity}", figures.trace(table), caption, _TRACE_TITLES[table.quantity], values
+        )
 
 
 def _fit_pairs(model: StudyModel, objectives: Sequence[str]) -> list[tuple[str, str]]:

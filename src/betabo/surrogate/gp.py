@@ -161,3 +161,28 @@ class GaussianProcess(Model):
         return GaussianProcess(
             torch.cat([self.x, x], dim=-2), torch.cat([self.y, y], dim=-1), self.kernel, noise, self.mean
         )
+
+    def leave_one_out(self) -> tuple[Tensor, Tensor]:
+        """What the process would expect of each of its values, noise included, if it did not know that one.
+
+        Hyperparameters and mean stay those of all data.
+
+        Returns:
+            Means and variances, each `... x n`.
+        """
+        with torch.no_grad():
+            precision = torch.cholesky_inverse(self.factor).diagonal(dim1=-2, dim2=-1)
+            return self.y - self.weights.squeeze(-1) / precision, 1 / precision
+
+    def draw(self, x: Tensor, count: int, generator: torch.Generator) -> Tensor:
+        """Functions that agree with the data, as the process believes in them, at points `n x d`.
+
+        Returns:
+            Their values there, `count x n`.
+        """
+        with torch.no_grad():
+            cross = covariance_matrix(self.kernel, x, self.x)
+            solved = torch.linalg.solve_triangular(self.factor, cross.mT, upper=False)
+            factor = cholesky(covariance_matrix(self.kernel, x) - solved.mT @ solved)
+            normals = torch.randn(len(x), count, dtype=x.dtype, generator=generator)
+            return self.mean + (cross @ self.weights + factor @ normals).mT

@@ -1,4 +1,4 @@
-"""Figures hold the numbers of the tables that they are made of."""
+"""Figures of how a study went hold its numbers."""
 
 from __future__ import annotations
 
@@ -9,11 +9,9 @@ import numpy as np
 import optuna
 import pytest
 from optuna.distributions import FloatDistribution
-from optuna.trial import TrialState
 
 from betabo.report import boundary, figures
 from betabo.report.facts import best_so_far, read_study
-from betabo.report.predictions import LEVELS, Importance, Slice
 
 Add = Callable[..., None]
 X = {"x": FloatDistribution(0, 1)}
@@ -79,46 +77,3 @@ def test_boundary_has_distances_their_median_and_what_to_expect(study: optuna.St
     assert list(found["enqueued"].y) == [0.0]
     assert list(found["running median"].y) == medians[1]
     assert list(found["random points, on average"].y) == [expected, expected]
-
-
-def test_importance_has_the_most_important_on_top() -> None:
-    table = Importance(0, ["a", "b", "c"], [0.5, 0.2, 0.1], [0.6, 0.3, 0.1])
-    found = by_name(figures.importance(table, most=2))
-    assert list(found["alone (first order)"].y) == ["b", "a"]
-    assert list(found["with interactions (total)"].x) == [0.3, 0.6]
-
-
-def test_parallel_has_a_line_for_each_trial(study: optuna.Study) -> None:
-    facts = read_study(study)
-    figure = figures.parallel(facts, ["drop", "layers"], facts.complete)
-    lines = [list(trace.y) for trace in figure.data]
-    assert sum(line.count(None) for line in lines) == 25
-    assert all(0 <= y <= 1 for line in lines for y in line if y is not None)
-
-
-def test_a_slice_is_a_median_between_bands() -> None:
-    quantiles = np.array([[0.0, 1.0], [1.0, 2.0], [2.0, 3.0], [3.0, 4.0], [4.0, 5.0]])
-    assert len(LEVELS) == len(quantiles)
-    table = Slice("x", 0, [0.0, 1.0], quantiles, is_discrete=False)
-    figure = figures.posterior_slice(table, "value", (0.5, 2.5), (False, False), (0.0, 5.0), [0.1, 0.9])
-    drawn = [list(trace.y) for trace in figure.data]
-    assert [2.0, 3.0] in drawn
-    assert [2.5] in drawn
-    assert list(figure.layout.yaxis.range) == [0.0, 5.0]
-
-
-@pytest.mark.parametrize(
-    ("values", "expected"), [([1.0, 1e6], True), ([1.0, 2.0], False), ([-1.0, 1e6], False), ([], False)]
-)
-def test_a_logarithmic_axis_is_for_positive_values_of_several_sizes(values: list[float], expected: bool) -> None:
-    assert figures.prefers_log(values) is expected
-
-
-def test_text_of_the_user_is_no_markup(hostile: str, add_trial: Add) -> None:
-    study = optuna.create_study()
-    add_trial(study, {hostile: 0.5}, [1.0], {hostile: X["x"]}, user_attrs={"note": hostile})
-    add_trial(study, {hostile: 0.5}, None, {hostile: X["x"]}, state=TrialState.FAIL)
-    facts = read_study(study)
-    drawn = figures.convergence(facts, best_so_far(facts)).to_json()
-    assert "<img" not in drawn
-    assert "%{x}{{" not in drawn
