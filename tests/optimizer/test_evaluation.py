@@ -24,14 +24,14 @@ POINT = np.zeros(2)
     "value", [1, 1.0, True, np.float32(1), np.array(1.0), np.array([1.0]), torch.tensor(1.0), torch.tensor([1.0])]
 )
 def test_numbers_of_all_kinds_are_values(value: Any) -> None:
-    (result,) = call(lambda x: value, POINT, Problem(BOX)).values
+    (result,) = Problem(BOX).measure(call(lambda x: value, POINT)).values
     assert type(result) is float
     assert result == 1.0
 
 
 def test_what_is_not_finite_is_a_value_here() -> None:
-    assert math.isnan(call(lambda x: math.nan, POINT, Problem(BOX)).values[0])
-    assert call(lambda x: 10**400, POINT, Problem(BOX)).values == (math.inf,)
+    assert math.isnan(Problem(BOX).measure(call(lambda x: math.nan, POINT)).values[0])
+    assert Problem(BOX).measure(call(lambda x: 10**400, POINT)).values == (math.inf,)
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,6 @@ import time
 from collections.abc import Callable
 from typing import Any, Literal, get_args
 
-from betabo.problem import Measurement, Problem
 from betabo.space import Space
 from betabo.suggestions import did_you_mean
 
@@ -48,13 +47,9 @@ def check_objective(fun: Callable[..., Any], space: Space) -> None:
         raise TypeError(text) from error
 
 
-def call(fun: Callable[[Any], Any], point: Any, problem: Problem) -> Measurement:
-    """What the objective gives at a point; NaN and infinity are values here.
-
-    Raises:
-        TypeError: A number is missing, or is none.
-    """
-    return problem.measure(fun(point.copy()))  # a copy, as the objective may change it in place
+def call(fun: Callable[[Any], Any], point: Any) -> Any:
+    """What the objective returns at a point, of which it gets a copy, as it may change it in place."""
+    return fun(point.copy())
 
 
 def explain_first(error: Exception) -> None:

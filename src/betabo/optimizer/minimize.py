@@ -9,10 +9,10 @@ import numpy as np
 import numpy.typing as npt
 from scipy.optimize import Bounds
 
+from betabo.optimizer.callers import Executor, make_caller
 from betabo.optimizer.config import Config
 from betabo.optimizer.evaluation import (
     OnError,
-    call,
     check_objective,
     check_on_error,
     explain_first,
@@ -22,6 +22,7 @@ from betabo.optimizer.known import KnownPoints
 from betabo.optimizer.optimizer import Optimizer, TooManyFailuresError
 from betabo.optimizer.progress import SearchProgress, show_progress
 from betabo.optimizer.result import SearchResult
+from betabo.optimizer.stopping import StopChoice, Stopping
 from betabo.problem import Problem
 from betabo.problem.limits import LimitsLike
 from betabo.problem.problem import ObjectivesLike
@@ -43,6 +44,11 @@ def minimize(
     seed: int | None = None,
     initial: Iterable[Any] = (),
     known_points: KnownPoints = (),
+    timeout: float | str | None = None,
+    target: float | None = None,
+    stop: StopChoice = None,
+    workers: int | None = None,
+    executor: Executor | None = None,
     callback: Callable[[SearchResult], Any] | None = None,
     progress: bool = False,
     on_error: OnError = "raise",
@@ -70,6 +76,16 @@ def minimize(
         known_points: Results that are known already: pairs `(point, value)`; a DataFrame, or a file of CSV, Parquet or
             JSON, with a column for each parameter and `value`. The model learns from them, and they take the place of
             starting points; they do not count as evaluations. Those outside the space are left out with a warning.
+        timeout: Seconds, or text such as `"90s"`, `"15m"` and `"2h"`, after which no evaluation begins.
+        target: Value that is good enough: the search stops when it is reached.
+        stop: Further reasons to stop: `"plateau"` when the best value has not improved for long, `"regret"` when the
+            model believes that little is left to be gained, `"plateau=30"`, `"regret=0.01"`, a `Plateau` or a `Regret`
+            of `betabo.optimizer.stopping`, or several of these.
+        workers: Number of points that are evaluated at the same time, each in a process of its own; None is 1, or as
+            many as the executor has. A worker that is free gets its next point at once, so that the order of
+            evaluations, and with it the search, depends on how long they take.
+        executor: Who evaluates in place of processes of our own: one of `concurrent.futures`, a Dask client, or a pool
+            of `multiprocessing` or of Ray.
         callback: Called after each evaluation with the result so far; the search stops when it returns True.
         progress: Whether to show progress on the terminal.
         on_error: `"raise"` raises an exception of the objective until an evaluation has succeeded; `"record"` records
@@ -101,30 +117,40 @@ def minimize(
         **settings,
     )
     check_objective(fun, optimizer.space)
-    message, complete = f"the budget of {budget} evaluations is used up", True
-    with show_progress(budget, optimizer.problem) if progress else SearchProgress() as display:
+    stopping = Stopping.of(timeout, target, stop, optimizer.problem.directions)
+    asked, message, complete = 0, "", True
+    with (
+        show_progress(budget, optimizer.problem) if progress else SearchProgress() as display,
+        make_caller(fun, workers, executor) as caller,
+    ):
         try:
-            for _ in range(budget):
-                point = optimizer.ask()
+            while True:
+                while caller.is_free and asked < budget and not message:
+                    caller.submit(optimizer.ask())
+                    asked += 1
+                if not caller.is_busy:
+                    break
+                point, returned = caller.take()
                 try:
-                    optimizer.tell(point, call(fun, point, optimizer.problem))
+                    optimizer.tell(point, optimizer.problem.measure(returned()))
                 except Exception as error:
                     if on_error == "raise" and all(evaluation.failed for evaluation in optimizer.evaluated):
                         explain_first(error)
                         raise
                     optimizer.tell_failure(point, f"{type(error).__name__}: {error}")
                 display.update(optimizer.evaluated)
-                stop = None if callback is None else callback(optimizer.result())
-                if isinstance(stop, (bool, np.bool_)) and stop:
-                    message = "the callback asked to stop"
-                    break
+                answer = None if callback is None else callback(optimizer.result())
+                if isinstance(answer, (bool, np.bool_)) and answer:
+                    message = message or "the callback asked to stop"
+                elif len(optimizer.evaluated) < budget:
+                    message = message or stopping.reason(optimizer.progress())
         except TooManyFailuresError as error:
             message, complete = str(error), False
         except KeyboardInterrupt:
             if is_double_interrupt() or not optimizer.evaluated:
                 raise
             message, complete = f"interrupted after {len(optimizer.evaluated)} evaluations", False
-    result = optimizer.result(message)
+    result = optimizer.result(message or f"the budget of {budget} evaluations is used up")
     result.success = complete and result.success
     return result
 

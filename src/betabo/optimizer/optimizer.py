@@ -17,7 +17,9 @@ from betabo.optimizer.core import propose
 from betabo.optimizer.data import Data
 from betabo.optimizer.history import Evaluation, Pending, evaluation_schema, pending_schema, stack, unit_schema
 from betabo.optimizer.known import KnownPoints, read_known
+from betabo.optimizer.remaining import RemainingGain, remaining_gain
 from betabo.optimizer.result import SearchResult
+from betabo.optimizer.stopping import Progress
 from betabo.optimizer.turns import Step
 from betabo.optimizer.variance import as_variance
 from betabo.problem import Problem
@@ -169,6 +171,25 @@ class Optimizer:
     def result(self, message: str = "") -> SearchResult:
         """The best point so far and the whole record."""
         return SearchResult.of(self.problem, list(self.history), message or f"{len(self.history)} evaluations")
+
+    def remaining_gain(self) -> RemainingGain:
+        """What the model believes is still to be gained in the box.
+
+        Raises:
+            ValueError: There are fewer than two values.
+        """
+        snap = self.space.snap
+        return remaining_gain(self._data(), self.config, seed=self.seed, states=self._states, snap=snap)
+
+    def progress(self) -> Progress:
+        """What a rule for stopping sees of the search, see `betabo.optimizer.stopping`."""
+        problem = self.problem
+        values: list[float | None] = [
+            None if e.failed or problem.violation(e.measured) else problem.losses(e.numbers)[0] for e in self.history
+        ]
+        if len(problem.objectives) > 1:
+            values = [-volume for volume in self.result().hypervolume or ()]
+        return Progress(values, self.space.dims, self.config.design_size(self.space.dims), self.remaining_gain)
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the search to a JSON file, whole or not at all."""

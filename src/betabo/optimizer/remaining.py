@@ -1,0 +1,139 @@
+"""How much is still to be gained: draws of the lowest value that the box may hold, from the model of a search."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+from scipy.special import expit, logit
+from torch import Tensor
+
+from betabo.acquisition.lean import lean_form
+from betabo.acquisition.maximize import maximize
+from betabo.optimizer.config import Config
+from betabo.optimizer.core import Snap, mix_seeds
+from betabo.optimizer.data import Data, Points
+from betabo.optimizer.model import Output, Surrogate
+from betabo.optimizer.threads import few_threads
+from betabo.surrogate import FitState
+from betabo.surrogate.gp import cholesky, covariance_matrix
+
+_DRAWS = 256
+_INCUMBENTS = 5  # best points around which the lowest values of draws are looked for
+
+CALIBRATION = (0.0, 1.0)
+"""Intercept and slope that turn the log odds of the model into those that were observed, see `examples/remaining_gain`."""
+
+
+@dataclass(frozen=True)
+class RemainingGain:
+    """What the model believes is still to be gained in the box.
+
+    Attributes:
+        draws: How much lower than the best value the objective goes somewhere, `n` draws in its own units, ascending.
+            None of them is negative.
+        best: The best value so far.
+    """
+
+    draws: Points
+    best: float
+
+    def raw_probability(self, gain: float) -> float:
+        """The share of the draws that gain more, kept off 0 and 1 by half a draw."""
+        return (float((self.draws > gain).sum()) + 0.5) / (len(self.draws) + 1)
+
+    def probability(self, gain: float) -> float:
+        """The calibrated chance that more than `gain` is still to be gained."""
+        intercept, slope = CALIBRATION
+        return float(expit(intercept + slope * logit(self.raw_probability(gain))))
+
+    def bound(self, confidence: float = 0.95) -> float:
+        """The gain that is exceeded with a chance of at most `1 - confidence`; infinite if no draw is that large."""
+        for draw in self.draws.tolist():
+            if self.probability(draw) <= 1 - confidence:
+                return float(draw)
+        return math.inf
+
+
+def remaining_gain(
+    data: Data, config: Config, *, seed: int = 0, states: Sequence[FitState] = (), snap: Snap | None = None
+) -> RemainingGain:
+    """Draw from the model how much lower the objective may go than at the best point known.
+
+    A draw is a function that agrees with the data: jointly normal values at the points where its lowest value may be,
+    which are those of `betabo.acquisition.maximize`. The gain is the difference of its value at the best point and of
+    its lowest value; with constraints, of its lowest value where its constraints hold.
+
+    Args:
+        data: What is known; one objective.
+        config: How it is modelled.
+        seed: Seed of the draws.
+        states: Hyperparameters of the last fits.
+        snap: Maps points `n x d` to admissible ones, for discrete parameters.
+
+    Raises:
+        ValueError: There are several objectives, or fewer than two values.
+    """
+    if data.values.ndim > 1:
+        raise ValueError(f"there are {data.values.shape[1]} objectives, expected one: what is to be gained is a number.")
+    if len(data.values) < 2:
+        raise ValueError(f"there are {len(data.values)} values, expected at least 2 for a model.")
+    outputs = 1 + data.constraints.shape[1]
+    seed = mix_seeds(seed, len(data.values))
+    with torch.random.fork_rng(devices=[]), few_threads(len(data.points)), torch.no_grad():
+        torch.manual_seed(seed)
+        with torch.enable_grad():
+            surrogate = Surrogate.fit(data, config, seed, tuple(states[:outputs]))
+            incumbents = surrogate.incumbents(data, _INCUMBENTS)
+            points, _ = maximize(
+                lean_form(surrogate.acquisition(data, torch.from_numpy(data.pending), Config(), seed)),
+                incumbents,
+                seed=seed,
+                snap=None if snap is None else lambda t: torch.from_numpy(snap(t.numpy())),
+            )
+        (objective,), constraints = surrogate.objectives, surrogate.constraints
+        best = incumbents[:1] if constraints else data_best(objective, data)
+        places = torch.cat([best, torch.unique(points, dim=0)])
+        generator = torch.Generator().manual_seed(seed)
+        drawn = draws_at(objective, places, generator)
+        allowed = torch.ones_like(drawn, dtype=torch.bool)
+        for output in constraints:
+            threshold = float(output.transform([0.0])[0])
+            allowed &= draws_at(output, places, generator) <= threshold
+    lowest = torch.where(allowed, drawn, torch.inf).amin(dim=1)
+    return _in_units(objective, drawn[:, 0], lowest, data, bool(constraints))
+
+
+def data_best(objective: Output, data: Data) -> Tensor:
+    """The point of the data, `1 x d`, that the model believes to be the best: with noise not always the lowest value."""
+    x = objective.process.x[: len(data.points)]
+    mean = objective.process.posterior(x.unsqueeze(-2)).mean.flatten()
+    return x[mean.argmin()][None]
+
+
+def draws_at(output: Output, places: Tensor, generator: torch.Generator) -> Tensor:
+    """Joint draws of the transformed values, without noise, at `m` places of the cube: `draws x m`."""
+    process = output.process
+    cross = covariance_matrix(process.kernel, places, process.x)
+    solved = torch.linalg.solve_triangular(process.factor, cross.mT, upper=False)
+    mean = process.mean.unsqueeze(-1) + (cross @ process.weights).squeeze(-1)
+    covariance = covariance_matrix(process.kernel, places) - solved.mT @ solved
+    covariance = (covariance + covariance.mT) / 2
+    covariance.diagonal().add_(1e-9 * covariance.diagonal().amax().clamp_min(1e-6))
+    noise = torch.randn(_DRAWS, len(places), generator=generator, dtype=places.dtype)
+    return mean + noise @ cholesky(covariance).mT
+
+
+def _in_units(objective: Output, here: Tensor, lowest: Tensor, data: Data, constrained: bool) -> RemainingGain:
+    """Gains of the draws in the objective's own units."""
+    feasible = (data.constraints <= 0).all(axis=1) if constrained else np.ones(len(data.values), dtype=bool)
+    if not feasible.any():  # whatever holds its constraints gains everything
+        return RemainingGain(np.full(len(here), np.inf), math.inf)
+    reach = 3 * (objective.highest - objective.lowest)
+    low, high = objective.lowest - reach, objective.highest + reach
+    values = [np.clip(objective.transform.inverse(torch.clamp(v, -1e6, 1e6).numpy()), low, high) for v in (here, lowest)]
+    gains = np.where(np.isfinite(lowest.numpy()), values[0] - values[1], 0.0)
+    return RemainingGain(np.sort(np.maximum(gains, 0.0)), float(data.values[feasible].min()))
