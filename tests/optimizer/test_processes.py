@@ -53,15 +53,15 @@ def test_an_exception_comes_back_with_where_it_was_raised() -> None:
 
 
 def test_an_error_that_cannot_be_sent_is_told() -> None:
-    class Odd(Exception):
+    class OddError(Exception):
         def __init__(self, a: int, b: int) -> None:
             super().__init__("odd")
 
     def fails(x: Any) -> float:
-        raise Odd(1, 2)
+        raise OddError(1, 2)
 
     pool = WorkerProcesses(fails, 1)
-    with pytest.raises(RuntimeError, match="Odd: odd"):
+    with pytest.raises(RuntimeError, match="OddError: odd"):
         pool.submit({}).result()
     pool.close()
 
@@ -73,7 +73,7 @@ def test_a_process_that_dies_is_replaced() -> None:
         return float(x["n"])
 
     pool = WorkerProcesses(kills, 1)
-    with pytest.raises(WorkerDiedError, match="died .SIGKILL"):
+    with pytest.raises(WorkerDiedError, match=r"died .SIGKILL"):
         pool.submit({"n": 1}).result()
     assert pool.submit({"n": 2}).result() == 2
     pool.close()
@@ -153,5 +153,5 @@ def test_a_function_that_cannot_be_sent_is_refused_where_processes_are_not_forke
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(processes, "_can_fork", lambda: False)
-    with pytest.raises(TypeError, match="cannot be sent to another process .* define it at the top of a module"):
+    with pytest.raises(TypeError, match=r"cannot be sent to another process .* define it at the top of a module"):
         minimize(lambda x: 1.0, BOX, budget=4, seed=0, workers=2)

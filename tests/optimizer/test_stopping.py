@@ -164,9 +164,9 @@ def test_durations_are_shown_as_they_are_said() -> None:
 def test_what_is_no_rule_is_refused() -> None:
     with pytest.raises(ValueError, match=r"stop is 'plato', expected 'plateau'.*Did you mean 'plateau'"):
         parse_rule("plato")
-    with pytest.raises(ValueError, match="stop is 'plateau=2.5': 2.5 is given, expected a whole number"):
+    with pytest.raises(ValueError, match=r"stop is 'plateau=2\.5': 2\.5 is given, expected a whole number"):
         parse_rule("plateau=2.5")
-    with pytest.raises(ValueError, match="stop is 'regret=-1': gain is -1.0, expected a number > 0"):
+    with pytest.raises(ValueError, match=r"stop is 'regret=-1': gain is -1\.0, expected a number > 0"):
         parse_rule("regret=-1")
     with pytest.raises(ValueError, match="stop is 'regret=much'"):
         parse_rule("regret=much")

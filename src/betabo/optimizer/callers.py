@@ -179,7 +179,7 @@ def _size(executor: Executor) -> int:
         if isinstance(size := getattr(executor, name, None), int):
             return size
     if callable(cores := getattr(executor, "ncores", None)):  # of a Dask client
-        return max(1, sum(cores().values()))
+        return max(1, sum(int(count) for count in cores().values()))
     raise ValueError(f"{type(executor).__name__} does not say how many workers it has; pass workers= too.")
 
 

@@ -134,7 +134,9 @@ def _serve(fun: Callable[[Any], Any], connection: Connection, parent: int, count
                 answer: tuple[bool, Any] = (True, call(fun, point))
                 pickle.dumps(answer)
             except BaseException as error:
-                error.add_note("".join(["In the process that evaluated it:\n", *traceback.format_tb(error.__traceback__)]))
+                error.add_note(
+                    "".join(["In the process that evaluated it:\n", *traceback.format_tb(error.__traceback__)])
+                )
                 answer = (False, _picklable(error))
             connection.send(answer)
 

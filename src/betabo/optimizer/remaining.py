@@ -5,9 +5,11 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import cast
 
 import numpy as np
 import torch
+from botorch.posteriors.gpytorch import GPyTorchPosterior
 from scipy.special import expit, logit
 from torch import Tensor
 
@@ -24,8 +26,8 @@ from betabo.surrogate.gp import cholesky, covariance_matrix
 _DRAWS = 256
 _INCUMBENTS = 5  # best points around which the lowest values of draws are looked for
 
-CALIBRATION = (0.0, 1.0)
-"""Intercept and slope that turn the log odds of the model into those that were observed, see `examples/remaining_gain`."""
+CALIBRATION = (-0.2, 0.33)
+"""Intercept and slope that turn the log odds of the model into those that were observed on test problems."""
 
 
 @dataclass(frozen=True)
@@ -78,7 +80,9 @@ def remaining_gain(
         ValueError: There are several objectives, or fewer than two values.
     """
     if data.values.ndim > 1:
-        raise ValueError(f"there are {data.values.shape[1]} objectives, expected one: what is to be gained is a number.")
+        raise ValueError(
+            f"there are {data.values.shape[1]} objectives, expected one: what is to be gained is a number."
+        )
     if len(data.values) < 2:
         raise ValueError(f"there are {len(data.values)} values, expected at least 2 for a model.")
     outputs = 1 + data.constraints.shape[1]
@@ -108,9 +112,9 @@ def remaining_gain(
 
 
 def data_best(objective: Output, data: Data) -> Tensor:
-    """The point of the data, `1 x d`, that the model believes to be the best: with noise not always the lowest value."""
+    """The point of the data, `1 x d`, that the model believes to be the best, which with noise may be another one."""
     x = objective.process.x[: len(data.points)]
-    mean = objective.process.posterior(x.unsqueeze(-2)).mean.flatten()
+    mean = cast("GPyTorchPosterior", objective.process.posterior(x.unsqueeze(-2))).mean.flatten()
     return x[mean.argmin()][None]
 
 
@@ -134,6 +138,8 @@ def _in_units(objective: Output, here: Tensor, lowest: Tensor, data: Data, const
         return RemainingGain(np.full(len(here), np.inf), math.inf)
     reach = 3 * (objective.highest - objective.lowest)
     low, high = objective.lowest - reach, objective.highest + reach
-    values = [np.clip(objective.transform.inverse(torch.clamp(v, -1e6, 1e6).numpy()), low, high) for v in (here, lowest)]
+    values = [
+        np.clip(objective.transform.inverse(torch.clamp(v, -1e6, 1e6).numpy()), low, high) for v in (here, lowest)
+    ]
     gains = np.where(np.isfinite(lowest.numpy()), values[0] - values[1], 0.0)
     return RemainingGain(np.sort(np.maximum(gains, 0.0)), float(data.values[feasible].min()))

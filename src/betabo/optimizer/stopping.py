@@ -1,4 +1,4 @@
-"""When a search ends before its budget: after some time, at a target, when nothing moves, when little is left to gain."""
+"""When a search ends before its budget: after a time, at a target, when nothing moves, when little is left."""
 
 from __future__ import annotations
 
@@ -227,7 +227,9 @@ def parse_duration(duration: float | str) -> float:
     else:
         seconds = finite_number("timeout", duration)
     if not 0 < seconds < math.inf:
-        raise ValueError(f"timeout is {duration!r}, expected seconds > 0, or text such as '90s', '15m', '2h' or '1h30m'.")
+        raise ValueError(
+            f"timeout is {duration!r}, expected seconds > 0, or text such as '90s', '15m', '2h' or '1h30m'."
+        )
     return seconds
 
 
