@@ -11,6 +11,7 @@ EXAMPLES = TESTS.parent / "examples"
 
 # Tests of several modules together, or of something that is no module.
 CROSS_CUTTING = {
+    "cli/test_hostile_studies.py": "every command on studies that are damaged or forged",
     "cli/test_terminal.py": "the command as a whole, in a terminal of its own",
     "compress/tasks/test_public_data.py": "all tasks on real data sets",
     "kernels/test_cuda.py": "all kernels on a GPU",

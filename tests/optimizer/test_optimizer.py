@@ -202,6 +202,41 @@ class TestTelling:
         assert [e.value for e in optimizer.history] == [1.0, 2.0]
         assert [e.origin for e in optimizer.history] == ["start", "user"]
 
+    @pytest.mark.parametrize(
+        "returned",
+        [
+            lambda x: x.astype(np.float32),
+            lambda x: [float(f"{v:.5g}") for v in x],
+            lambda x: np.array(str(x).strip("[]").split(), dtype=float),
+        ],
+        ids=["float32", "five digits", "as printed"],
+    )
+    def test_a_rounded_point_is_the_one_that_was_asked_for(self, returned: Any) -> None:
+        exact, rounded = search([(0, 0.1), (-3, 4)]), search([(0, 0.1), (-3, 4)])
+        run(exact, 6, lambda x: x[1])
+        for evaluation in exact.history:
+            rounded.tell(returned(rounded.ask()), evaluation.value)
+        assert [(e.unit, e.origin) for e in rounded.history] == [(e.unit, e.origin) for e in exact.history]
+        assert not rounded.pending
+
+    def test_a_rounded_point_is_the_nearest_of_a_batch_in_any_order(self) -> None:
+        optimizer = search([(0, 0.1), (0, 1)], starting_points=2)
+        run(optimizer, 4, lambda x: x[0])
+        batch = optimizer.ask(4)
+        for index in (2, 0, 3, 1):
+            optimizer.tell(batch[index].astype(np.float32), float(index))
+        assert not optimizer.pending
+        assert [e.value for e in optimizer.history[4:]] == [2.0, 0.0, 3.0, 1.0]
+
+    def test_a_repetition_beside_a_pending_point_is_not_that_point(self) -> None:
+        optimizer = Optimizer([(0.0, 1.0)], seed=0, initial=[[0.5], [0.50005]])
+        done, _ = optimizer.ask(2)
+        optimizer.tell(done, 1.0)
+        optimizer.tell([0.5], 1.5)
+        assert [p.unit for p in optimizer.pending] == [(0.50005,)]
+        optimizer.tell([0.5001], 2.0)
+        assert not optimizer.pending
+
     def test_matches_pending_points_in_an_interval_far_from_zero(self) -> None:
         # Neighbouring floating-point numbers are 1e-7 of this interval apart.
         optimizer = search([(1e6, 1e6 + 1e-3), (0, 1)])

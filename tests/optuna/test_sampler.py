@@ -390,6 +390,27 @@ class TestSettings:
 
 
 class TestSpace:
+    @pytest.mark.filterwarnings("ignore:The distribution is specified by")
+    @pytest.mark.parametrize(
+        "suggest",
+        [
+            lambda trial: trial.suggest_int("seed", 0, 2**53),
+            lambda trial: trial.suggest_int("seed", -(2**60), 2**60, step=2),
+            lambda trial: trial.suggest_float("seed", 0, 1, step=2**-54),
+        ],
+        ids=["integers", "steps of integers", "steps of floats"],
+    )
+    def test_a_grid_too_fine_for_the_model_is_drawn_at_random(self, suggest: Any) -> None:
+        study = optuna.create_study(sampler=sampler())
+        study.optimize(lambda trial: bowl(trial) + 0 * suggest(trial), n_trials=7)
+        assert all(trial.state == TrialState.COMPLETE for trial in study.trials)
+        assert len({trial.params["seed"] for trial in study.trials}) == 7
+        assert study.trials[-1].system_attrs[STEP]["origin"] == "model"
+
+    def test_a_space_too_fine_is_refused_before_the_first_trial(self) -> None:
+        with pytest.raises(ValueError, match="2\\*\\*52"):
+            sampler(search_space={"seed": IntDistribution(0, 2**53)})
+
     def test_is_translated_once(self, monkeypatch: pytest.MonkeyPatch) -> None:
         made: list[Any] = []
 

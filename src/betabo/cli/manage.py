@@ -22,19 +22,29 @@ def delete(
 
     Example: betabo delete train-objective
     """
-    from betabo.optuna.best import directions_of
-    from betabo.optuna.trials import read_trials
-    from betabo.studies import delete_study, load_study
+    from betabo.studies import delete_study
 
-    study = load_study(name, storage)
-    trials = read_trials(study)
-    valued = sum(trial.is_complete for trial in trials)
-    about = f"study {name!r}: {', '.join(directions_of(study))}, {len(trials)} trials, {valued} of them with a value."
+    about = _about(name, storage)
     if not consent(yes, question="Delete it for good?", advice="Add --yes to delete it.")(about):
         typer.echo("nothing was deleted")
         return
     delete_study(name, storage)
     typer.echo(f"deleted: {name}")
+
+
+def _about(name: str, storage: str) -> str:
+    """What is to be deleted, on one line."""
+    from betabo.optuna.best import directions_of
+    from betabo.optuna.trials import read_trials
+    from betabo.studies import DamagedStudyError, load_study
+
+    try:
+        study = load_study(name, storage)
+        trials = read_trials(study)
+    except DamagedStudyError as error:
+        return f"study {name!r} is damaged: {error.what}."
+    valued = sum(trial.is_complete for trial in trials)
+    return f"study {name!r}: {', '.join(directions_of(study))}, {len(trials)} trials, {valued} of them with a value."
 
 
 @user_errors

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from betabo.cli.errors import user_errors
+from betabo.cli.errors import user_errors, warn
 from betabo.cli.names import file_name
 from betabo.cli.options import DEFAULT_STORAGE, AsJson, Storage, StudyName, print_json
 
@@ -54,6 +54,9 @@ def show_studies(storage: Storage = DEFAULT_STORAGE, as_json: AsJson = False) ->
     for head in ("study", "direction", "trials", "best", "states", "last"):
         listing.add_column(head, justify="right" if head in ("trials", "best") else "left", no_wrap=head != "states")
     for info in found:
+        if info.damage:
+            listing.add_row(Text(info.name, style="bold"), "-", "-", "-", Text("damaged", style="red"), "-")
+            continue
         listing.add_row(
             Text(info.name, style="bold"),
             ", ".join(info.directions),
@@ -63,6 +66,9 @@ def show_studies(storage: Storage = DEFAULT_STORAGE, as_json: AsJson = False) ->
             ago(info.last),
         )
     print_table(console(), listing)
+    for info in found:
+        if info.damage:
+            warn(f"study {info.name!r} is damaged: {info.damage}.")
 
 
 @user_errors

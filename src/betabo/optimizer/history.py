@@ -23,7 +23,10 @@ _FIGURES = {
     **dict.fromkeys(("boundary_weight", "noise"), number()),
     **dict.fromkeys(("bandwidth", "lengthscale"), listing(number())),
 }
-_ABOUT = {"origin": one_of(get_args(Origin)), "diagnostics": record({}, _FIGURES, others=anything)}
+DIAGNOSTICS_SCHEMA = record({}, _FIGURES, others=anything)
+"""What the stored diagnostics of a step have to be."""
+
+_ABOUT = {"origin": one_of(get_args(Origin)), "diagnostics": DIAGNOSTICS_SCHEMA}
 
 
 def unit_schema(dims: int) -> Check:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any, cast, overload
@@ -27,6 +27,7 @@ from betabo.problem.limits import LimitsLike
 from betabo.problem.problem import ObjectivesLike
 from betabo.schema import anything, listing, record, shortened, whole
 from betabo.space import Space, SpaceLike
+from betabo.space.recognition import nearest
 from betabo.surrogate import STATE_SCHEMA, FitState
 
 _FORMAT = 1  # of the files that `save` writes
@@ -40,7 +41,6 @@ _OUTLINE = {
     "queue": listing(anything),
     "states": listing(STATE_SCHEMA),
 }
-_SAME = 1e-9  # how far a told point may be from the one that was asked for, in the unit cube
 
 
 class TooManyFailuresError(RuntimeError):
@@ -151,22 +151,23 @@ class Optimizer:
         """Record the value of a point. A point may be told again: each value counts.
 
         Args:
-            point: The point, in the user's units. It need not have been asked for.
+            point: The point, in the user's units. It need not have been asked for. The nearest pending point is meant
+                if it is within 1e-4 of each parameter's range, and of its logarithm where that is searched, or within
+                the rounding of float32; it is then recorded as it was asked for.
             value: Its value; with several objectives or with constraints whatever the objective of `minimize` may
                 return. NaN, infinity and None record a failed evaluation.
             variance: Variance of the value's noise, the square of its standard error, where it is known; with several
                 objectives that of each. None leaves it to the setting `noise`.
         """
-        unit = self._unit(point)
-        noise = self._variance(point, variance)
-        self._evaluation(Pending(unit, "user"), value)  # refuses what cannot be a value before anything is changed
-        self.history.append(self._evaluation(self._take_pending(unit), value, noise))
+        pending = self._meant(point)
+        evaluation = self._evaluation(pending, value, self._variance(point, variance))
+        self._record(pending, evaluation)  # once nothing about it can be refused
 
     def tell_failure(self, point: Any, reason: str = "the evaluation failed") -> None:
         """Record that the evaluation of a point failed, and why."""
-        pending = self._take_pending(self._unit(point))
+        pending = self._meant(point)
         reason = reason or "the evaluation failed"
-        self.history.append(Evaluation(pending.unit, None, reason, pending.origin, pending.diagnostics))
+        self._record(pending, Evaluation(pending.unit, None, reason, pending.origin, pending.diagnostics))
 
     def result(self, message: str = "") -> SearchResult:
         """The best point so far and the whole record."""
@@ -257,14 +258,9 @@ class Optimizer:
             return as_variance(self.config.noise(point), "the function noise returned")
         return None if given is None else as_variance(given, "variance is")
 
-    def _take_pending(self, unit: tuple[float, ...]) -> Pending:
-        """The pending point that is meant, which is pending no more; one of the user's own if there is none."""
-        for pending in self.pending:
-            asked = self._unit(self.space.from_unit(np.array(pending.unit)))  # as the user got it, rounding included
-            if max(abs(a - b) for a, b in zip(asked, unit, strict=True)) <= _SAME:
-                self.pending.remove(pending)
-                return pending
-        return Pending(unit, "user")
+    def _record(self, pending: Pending, evaluation: Evaluation) -> None:
+        self.pending = [other for other in self.pending if other is not pending]
+        self.history.append(evaluation)
 
     def _evaluation(self, pending: Pending, given: Any, variance: float | None = None) -> Evaluation:
         """The record of a point with what it gave; None is a failed evaluation, and so is what is not finite."""
@@ -282,6 +278,17 @@ class Optimizer:
             values=found.values if len(found.values) > 1 else (),
             measured=dict(found.measured),
         )
+
+    def _meant(self, point: Any) -> Pending:
+        """The pending point that is meant; one of the user's own if it is none, or nearer to one told before."""
+        index, distance = nearest(self.space, self._points(self.pending), point)
+        if index is None or (distance and nearest(self.space, self._points(self.history), point)[1] < distance):
+            return Pending(self._unit(point), "user")
+        return self.pending[index]
+
+    def _points(self, known: Sequence[Pending | Evaluation]) -> Iterator[Any]:
+        """Points as the user gets them, rounding included."""
+        return (self.space.from_unit(np.array(entry.unit)) for entry in known)
 
     def _data(self) -> Data:
         dims = self.space.dims

@@ -20,7 +20,7 @@ from betabo.optimizer.core import Proposal, mix_seeds, propose
 from betabo.optimizer.data import Points
 from betabo.optuna.attributes import PROPOSAL, STEP
 from betabo.optuna.model import StudyModel
-from betabo.optuna.space import decode, from_distributions, to_distributions
+from betabo.optuna.space import decode, from_distributions, is_searchable, to_distributions
 from betabo.optuna.study_data import StudyData
 from betabo.space import Space
 from betabo.surrogate import FitState
@@ -47,10 +47,10 @@ class BetaSampler(BaseSampler):
     workers. The sampler keeps nothing that matters: what it learns from one step to the next is stored with the trials,
     so that a study that is resumed goes on exactly as it would have.
 
-    Parameters that all finished trials share are proposed together by the model. Others (conditional ones, or those
-    whose range changed) go to the independent sampler, and so do all parameters of the first trial, unless
-    `search_space` names them. Running trials of other workers are taken into account; their parameters are visible
-    before they are evaluated, and no two workers evaluate the same point.
+    Parameters that all finished trials share are proposed together by the model. Others (conditional ones, those whose
+    range changed, and grids of more than 2**52 values, such as a random seed) go to the independent sampler, and so do
+    all parameters of the first trial, unless `search_space` names them. Running trials of other workers are taken into
+    account; their parameters are visible before they are evaluated, and no two workers evaluate the same point.
 
     Args:
         config: The configuration as a whole, in place of `settings`.
@@ -88,6 +88,8 @@ class BetaSampler(BaseSampler):
         known = to_distributions(search_space) if isinstance(search_space, Space) else search_space
         self._known = None if known is None else _free(known)
         self._translated: tuple[dict[str, BaseDistribution], Space] | None = None
+        if self._known:
+            self._space(self._known)  # which refuses what cannot be searched
         self._intersection = IntersectionSearchSpace()
         self.last_model: StudyModel | None = None
 
@@ -108,7 +110,10 @@ class BetaSampler(BaseSampler):
         trial: FrozenTrial,  # noqa: ARG002
     ) -> dict[str, BaseDistribution]:
         """The parameters that the model proposes."""
-        return _free(self._intersection.calculate(study)) if self._known is None else dict(self._known)
+        if self._known is not None:
+            return dict(self._known)
+        shared = _free(self._intersection.calculate(study))
+        return {name: distribution for name, distribution in shared.items() if is_searchable(name, distribution)}
 
     def sample_relative(
         self, study: Study, trial: FrozenTrial, search_space: dict[str, BaseDistribution]

@@ -38,6 +38,15 @@ def from_distribution(name: str, distribution: BaseDistribution) -> Parameter:
     raise TypeError(f"{name} has a {type(distribution).__name__}, expected a float, int or categorical distribution.")
 
 
+def is_searchable(name: str, distribution: BaseDistribution) -> bool:
+    """Whether there is a parameter of a distribution: so for all but grids that are too fine for the unit cube."""
+    try:
+        from_distribution(name, distribution)
+    except ValueError:
+        return False
+    return True
+
+
 def encode(values: Mapping[str, Any], distributions: Mapping[str, BaseDistribution]) -> dict[str, Any]:
     """Values of Optuna's parameters as values of the space of `from_distributions`.
 

@@ -33,7 +33,9 @@ _OPEN_OR_VALUED: dict[TrialState, State] = {
     TrialState.RUNNING: "running",
     TrialState.WAITING: "waiting",
 }
-_FIXED = "fixed_params"  # Optuna's name for the parameters of a trial that was put into the queue
+
+QUEUED = "fixed_params"
+"""Optuna's name for the parameters of a trial that was put into the queue."""
 
 
 def state_of(trial: FrozenTrial) -> State:
@@ -113,7 +115,7 @@ class TrialRecord:
             parameters=known_parameters(trial),
             distributions=trial.distributions,
             positions=_positions(trial),
-            origin=str(step.get("origin") or ("enqueued" if _FIXED in kept else "")),
+            origin=str(step.get("origin") or ("enqueued" if QUEUED in kept else "")),
             violation=sum(max(value, 0.0) for value in constraints) if constraints else None,
             started=trial.datetime_start,
             finished=trial.datetime_complete,
@@ -167,7 +169,7 @@ def known_parameters(trial: FrozenTrial) -> dict[str, Any]:
     if trial.state.is_finished():
         return trial.params
     kept = trial.system_attrs
-    return {**kept.get(PROPOSAL, {}), **kept.get(_FIXED, {}), **trial.params}
+    return {**kept.get(PROPOSAL, {}), **kept.get(QUEUED, {}), **trial.params}
 
 
 def _positions(trial: FrozenTrial) -> dict[str, float]:

@@ -12,7 +12,7 @@ from betabo.lazy import loaded_when_used
 if TYPE_CHECKING:
     from betabo.space.text import parse_parameter, parse_parameters, show_parameter, space_from_toml
     from betabo.studies.command import CommandObjective
-    from betabo.studies.errors import EvaluationFailedError, ObjectiveError, StudyError
+    from betabo.studies.errors import DamagedStudyError, EvaluationFailedError, ObjectiveError, StudyError
     from betabo.studies.events import Event
     from betabo.studies.function import FunctionObjective
     from betabo.studies.manage import delete_study, rename_study
@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 __all__ = [
     "DEFAULT_STORAGE",
     "CommandObjective",
+    "DamagedStudyError",
     "EvaluationFailedError",
     "Event",
     "FunctionObjective",
@@ -62,7 +63,7 @@ __getattr__, __dir__ = loaded_when_used(
     __name__,
     {
         "command": ["CommandObjective"],
-        "errors": ["EvaluationFailedError", "ObjectiveError", "StudyError"],
+        "errors": ["DamagedStudyError", "EvaluationFailedError", "ObjectiveError", "StudyError"],
         "events": ["Event"],
         "function": ["FunctionObjective"],
         "manage": ["delete_study", "rename_study"],

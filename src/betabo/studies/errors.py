@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import shlex
+
 from betabo.visible import visible
 
 
@@ -10,6 +12,22 @@ class StudyError(ValueError):
 
     def __init__(self, message: str) -> None:
         super().__init__(visible(message))
+
+
+class DamagedStudyError(StudyError):
+    """What the storage has of a study is not what a study has to be.
+
+    Args:
+        study: Name of the study.
+        what: What is wrong, without a full stop.
+    """
+
+    def __init__(self, study: str, what: str) -> None:
+        self.what = visible(what.rstrip("."))
+        super().__init__(
+            f"study {study!r} is damaged: {self.what}; put a copy of its storage back, or delete it: betabo delete "
+            f"{shlex.quote(study)}"
+        )
 
 
 class ObjectiveError(StudyError):

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from betabo.studies.database_errors import with_patience
-from betabo.studies.errors import StudyError
+from betabo.studies.errors import DamagedStudyError, StudyError
 from betabo.studies.storage import DEFAULT_STORAGE, load_study, open_storage, storage_place
 from betabo.studies.stored_plan import study_folder
 
@@ -15,14 +15,18 @@ if TYPE_CHECKING:
 
 
 def delete_study(name: str, url: str = DEFAULT_STORAGE) -> None:
-    """Delete a study with all its trials. The logs and files of its trials stay where they are.
+    """Delete a study, also a damaged one, with all its trials. The logs and files of its trials stay where they are.
 
     Raises:
         StudyError: There is no such study, or a worker runs a trial of it.
     """
-    study = load_study(name, url)
-    _check_idle(study, "deleted")
-    study._storage.delete_study(study._study_id)
+    storage = open_storage(url, must_exist=True)
+    try:
+        study = load_study(name, url)
+        _check_idle(study, "deleted")
+        study._storage.delete_study(study._study_id)
+    except DamagedStudyError:  # of which nobody knows whether it runs; no worker goes on with it
+        storage.erase_study(name)
 
 
 def rename_study(name: str, new: str, url: str = DEFAULT_STORAGE, logs: Path = Path("betabo-logs")) -> None:

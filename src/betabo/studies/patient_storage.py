@@ -4,23 +4,30 @@ from __future__ import annotations
 
 import logging
 import threading
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Container, Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial, wraps
 from typing import Any, TypeVar
 
 from optuna.exceptions import UpdateFinishedTrialError
 from optuna.storages import BaseStorage, RDBStorage, get_storage
-from optuna.trial import TrialState
+from optuna.storages._rdb.models import BaseModel
+from optuna.trial import FrozenTrial, TrialState
+from sqlalchemy import text
 from sqlalchemy.engine import Engine
 from sqlalchemy.orm import Session
 
+from betabo.optuna.trial_schema import check_trial
+from betabo.schema import SchemaError, shortened
 from betabo.studies.database_errors import with_patience
+from betabo.studies.errors import DamagedStudyError, StudyError
 from betabo.visible import visible
 
 T = TypeVar("T")
 
 _logger = logging.getLogger(__name__)
+
+_UNREADABLE = (ValueError, TypeError, LookupError, AttributeError, AssertionError, RecursionError)
 
 
 def _patient(name: str, reads: bool = False) -> Callable[..., Any]:
@@ -31,6 +38,32 @@ def _patient(name: str, reads: bool = False) -> Callable[..., Any]:
         return self._patiently(partial(getattr(self._cached, name), *args, **kwargs), reads)
 
     return method
+
+
+def _of_study(name: str) -> Callable[..., Any]:
+    """The method `name` that reads something of a study by its id, and says so if that is damaged."""
+    read = _patient(name, reads=True)
+
+    @wraps(read)
+    def method(self: PatientStorage, study_id: int) -> Any:
+        study = self.get_study_name_from_id(study_id)
+        with _damage_of(study):
+            return read(self, study_id)
+
+    return method
+
+
+@contextmanager
+def _damage_of(study: str) -> Iterator[None]:
+    """Turn what Optuna raises when it reads nonsense of a study that is there into one line."""
+    try:
+        yield
+    except StudyError:
+        raise
+    except SchemaError as error:
+        raise DamagedStudyError(study, str(error)) from error
+    except _UNREADABLE as error:
+        raise DamagedStudyError(study, shortened(f"it cannot be read ({type(error).__name__}: {error})")) from error
 
 
 class PatientStorage(BaseStorage):
@@ -49,6 +82,7 @@ class PatientStorage(BaseStorage):
         self.backend, self._url, self._on_trouble = backend, url, on_trouble
         self._cached = get_storage(backend)  # which reads finished trials once
         self._thread = threading.local()
+        self._checked: set[int] = set()  # ids of trials that have ended and are as they should be
 
     def __reduce__(self) -> tuple[Callable[..., Any], tuple[Any, ...]]:
         from betabo.studies.storage import open_storage
@@ -75,14 +109,43 @@ class PatientStorage(BaseStorage):
     set_trial_system_attr = _patient("set_trial_system_attr")
     get_study_id_from_name = _patient("get_study_id_from_name", reads=True)
     get_study_name_from_id = _patient("get_study_name_from_id", reads=True)
-    get_study_directions = _patient("get_study_directions", reads=True)
-    get_study_user_attrs = _patient("get_study_user_attrs", reads=True)
-    get_study_system_attrs = _patient("get_study_system_attrs", reads=True)
+    get_study_directions = _of_study("get_study_directions")
+    get_study_user_attrs = _of_study("get_study_user_attrs")
+    get_study_system_attrs = _of_study("get_study_system_attrs")
     get_all_studies = _patient("get_all_studies", reads=True)
     get_trial_id_from_study_id_trial_number = _patient("get_trial_id_from_study_id_trial_number", reads=True)
     get_trial = _patient("get_trial", reads=True)
-    get_all_trials = _patient("get_all_trials", reads=True)
     get_best_trial = _patient("get_best_trial", reads=True)
+
+    def study_names(self) -> list[str]:
+        """The names of all studies, in alphabetical order, also of those that are damaged."""
+
+        def read() -> list[str]:
+            with self.engine.connect() as connection:
+                return sorted(str(row[0]) for row in connection.execute(text("SELECT study_name FROM studies")))
+
+        return self._patiently(read, reads=True)
+
+    def get_all_trials(
+        self, study_id: int, deepcopy: bool = True, states: Container[TrialState] | None = None
+    ) -> list[FrozenTrial]:
+        """The trials of a study, each of them checked when it is first read, and again until it has ended.
+
+        Raises:
+            DamagedStudyError: Something about them is not what it should be.
+        """
+        name = self.get_study_name_from_id(study_id)
+        with _damage_of(name):
+            trials: list[FrozenTrial] = self._patiently(
+                partial(self._cached.get_all_trials, study_id, deepcopy, states), reads=True
+            )
+            objectives = len(self.get_study_directions(study_id))
+            for trial in trials:
+                if trial._trial_id not in self._checked:
+                    check_trial(trial, objectives)
+                    if trial.state.is_finished():
+                        self._checked.add(trial._trial_id)
+        return trials
 
     def delete_study(self, study_id: int) -> None:
         """Delete a study; one that an earlier attempt deleted is no error."""
@@ -98,6 +161,20 @@ class PatientStorage(BaseStorage):
                     raise
 
         self._patiently(delete)
+
+    def erase_study(self, name: str) -> None:
+        """Delete a study whose trials Optuna cannot read, and which it cannot delete for that reason."""
+        trials = "SELECT trial_id FROM trials WHERE study_id IN (SELECT study_id FROM studies WHERE study_name = :name)"
+        studies = "SELECT study_id FROM studies WHERE study_name = :name"
+
+        def erase() -> None:
+            with self.engine.begin() as connection:
+                for table in reversed(BaseModel.metadata.sorted_tables):  # what refers to another comes first
+                    key, of = ("trial_id", trials) if "trial_id" in table.columns else ("study_id", studies)
+                    if key in table.columns:
+                        connection.execute(text(f"DELETE FROM {table.name} WHERE {key} IN ({of})"), {"name": name})
+
+        self._patiently(erase)
 
     def set_trial_state_values(self, trial_id: int, state: TrialState, values: Sequence[float] | None = None) -> bool:
         """Change the state of a trial; one that an earlier attempt ended in the same way is no error."""

@@ -10,14 +10,14 @@ import time
 from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from betabo.extras import install_extra, needs_extra
 from betabo.studies.database_errors import may_pass, was_reached, with_patience
-from betabo.studies.errors import StudyError
+from betabo.studies.errors import DamagedStudyError, StudyError
 from betabo.suggestions import did_you_mean
 
 if TYPE_CHECKING:
@@ -50,15 +50,17 @@ class StudyInfo:
         best: Best value that violates no constraint; None without one, or with several objectives.
         created: Start of the first trial.
         last: Start or end of the last event.
+        damage: What is wrong with a study that cannot be read, of which no more is known than the name; else empty.
     """
 
     name: str
-    directions: tuple[str, ...]
-    states: dict[str, int]
-    trials: int
-    best: float | None
-    created: datetime | None
-    last: datetime | None
+    directions: tuple[str, ...] = ()
+    states: dict[str, int] = field(default_factory=dict)
+    trials: int = 0
+    best: float | None = None
+    created: datetime | None = None
+    last: datetime | None = None
+    damage: str = ""
 
 
 def open_storage(
@@ -110,30 +112,24 @@ def load_study(name: str, url: str = DEFAULT_STORAGE) -> Study:
 
     Raises:
         StudyError: There is none; the message lists those with close names.
+        DamagedStudyError: It is not what a study has to be. Its trials are checked when they are read.
     """
-    import optuna
-
     storage = open_storage(url, must_exist=True)
     try:
-        return optuna.load_study(study_name=name, storage=storage)
+        return _load(name, storage)
     except KeyError:
-        raise StudyError(_unknown_study(name, study_names(url), url)) from None
+        raise StudyError(_unknown_study(name, storage.study_names(), url)) from None
 
 
 def study_names(url: str = DEFAULT_STORAGE) -> list[str]:
     """The names of the studies in a storage, in alphabetical order."""
-    import optuna
-
-    return sorted(optuna.get_all_study_names(open_storage(url, must_exist=True)))
+    return open_storage(url, must_exist=True).study_names()
 
 
 def list_studies(url: str = DEFAULT_STORAGE) -> list[StudyInfo]:
-    """The studies in a storage, in alphabetical order."""
-    import optuna
-
+    """The studies in a storage, in alphabetical order, also those that are damaged."""
     storage = open_storage(url, must_exist=True)
-    names = sorted(optuna.get_all_study_names(storage))
-    return [_summary(optuna.load_study(study_name=name, storage=storage)) for name in names]
+    return [_summary(name, storage) for name in storage.study_names()]
 
 
 def storage_place(url: str) -> str:
@@ -275,15 +271,29 @@ def _unknown_study(name: str, names: list[str], url: str) -> str:
     return f"there is no study {name!r}; the storage has {listed}."
 
 
-def _summary(study: Study) -> StudyInfo:
+def _load(name: str, storage: PatientStorage) -> Study:
+    import optuna
+
+    from betabo.studies.stored_plan import stored_plan
+
+    study = optuna.load_study(study_name=name, storage=storage)
+    stored_plan(study)  # which has to be whole
+    return study
+
+
+def _summary(name: str, storage: PatientStorage) -> StudyInfo:
     from betabo.optuna.best import best_trials, directions_of
     from betabo.optuna.trials import read_trials
 
-    trials, directions = read_trials(study), directions_of(study)
+    try:
+        study = _load(name, storage)
+        trials, directions = read_trials(study), directions_of(study)
+    except DamagedStudyError as error:
+        return StudyInfo(name, damage=error.what)
     best = best_trials(trials, directions) if len(directions) == 1 else []
     times = [time for trial in trials for time in (trial.started, trial.finished) if time is not None]
     return StudyInfo(
-        name=study.study_name,
+        name=name,
         directions=directions,
         states=dict(Counter(str(trial.state) for trial in trials)),
         trials=sum(trial.counts for trial in trials),

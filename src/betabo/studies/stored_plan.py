@@ -10,22 +10,48 @@ import secrets
 from pathlib import Path
 from typing import Any
 
-from optuna.study import Study
+from optuna.study import Study, StudyDirection
 
 from betabo.optuna.attributes import PLAN
+from betabo.schema import anything, listing, maybe, record, shortened, table, text, whole
 from betabo.space import Space
+from betabo.studies.errors import DamagedStudyError
+
+_PLAN = record(
+    {"space": anything, "objective": table(anything), "config": table(anything)},  # a space sees to itself
+    {"trials": whole(1), "directions": listing(text), "seed": maybe(whole())},
+    others=anything,
+)
 
 IDENTITY = "betabo:identity"
 ACCEPTED = "betabo:accepted"
 
 
 def stored_plan(study: Study) -> dict[str, Any] | None:
-    """The plan of a study without the storage's address; None if it was not opened by `open_study`."""
-    return study.user_attrs.get(PLAN)
+    """The plan of a study without the storage's address; None if it was not opened by `open_study`.
+
+    Raises:
+        DamagedStudyError: It is no plan, or the study has no directions.
+    """
+    for direction in study.directions or [StudyDirection.NOT_SET]:
+        if direction == StudyDirection.NOT_SET:
+            raise DamagedStudyError(study.study_name, "an objective has no direction, expected minimize or maximize")
+    stored: dict[str, Any] | None = study.user_attrs.get(PLAN)
+    if stored is not None:
+        try:
+            _PLAN(stored, PLAN)
+            Space.from_json(stored["space"])
+        except (TypeError, ValueError) as error:
+            raise DamagedStudyError(study.study_name, shortened(str(error))) from error
+    return stored
 
 
 def study_space(study: Study) -> Space | None:
-    """The search space of a study; None if it was not opened by `open_study`."""
+    """The search space of a study; None if it was not opened by `open_study`.
+
+    Raises:
+        DamagedStudyError: Its plan is no plan.
+    """
     stored = stored_plan(study)
     return None if stored is None else Space.from_json(stored["space"])
 
