@@ -86,6 +86,29 @@ def test_parameter_on_a_bound_gets_a_hint(betabo: Betabo) -> None:
     assert "layers (upper) sits on a bound: the box may be too small there" in result.stdout
 
 
+def test_a_target_ends_a_study_and_is_reached_the_next_time_too(betabo: Betabo) -> None:
+    command = ["minimize", "train.py:paraboloid", *SPACE, "--trials", "30", *SOBOL, "--target", "0.9"]
+    first = betabo(*command)
+    assert first.exit_code == 0, first.output
+    assert "stopped: the target of 0.9 is reached\n" in first.stdout
+    assert "goes on" not in first.stdout
+    count = int(re.search(r"(\d+) of 30 trials", first.stdout)[1])  # type: ignore[index]
+    assert count < 30
+    again = json.loads(betabo(*command, "--json").stdout)
+    assert (again["trials"], again["stopped"]) == (count, "the target of 0.9 is reached")
+
+
+def test_rules_for_stopping_are_refused_before_anything_is_stored(betabo: Betabo) -> None:
+    for more, message in (
+        (["--timeout", "soon"], "timeout is 'soon', expected seconds > 0"),
+        (["--stop", "plato"], "stop is 'plato', expected 'plateau'"),
+        (["--target", "1", "--direction", "minimize", "--direction", "minimize"], "there are 2 objectives"),
+    ):
+        result = betabo("minimize", "train.py:paraboloid", *SPACE, *more)
+        assert message in one_line(result)
+    assert not Path("betabo.db").exists()
+
+
 def test_program_with_its_value_on_the_last_line(betabo: Betabo) -> None:
     Path("program.py").write_text("import sys; print('working'); print(float(sys.argv[1]) ** 2)")
     command = "python program.py {x}"
@@ -142,7 +165,7 @@ MISTAKES = {
     "starting points": (["train.py:paraboloid", *SPACE, "--starting-points", "0"], "starting_points is 0"),
     "direction": (["train.py:paraboloid", *SPACE, "--direction", "down"], "direction is 'down'"),
     "two directions": (["train.py:paraboloid", *SPACE, "--direction", "minimize", "--maximize"], "both --maximize"),
-    "time": (["train.py:paraboloid", *SPACE, "--timeout", "-1"], "timeout is -1"),
+    "time": (["train.py:paraboloid", *SPACE, "--trial-timeout", "-1"], "timeout is -1"),
     "result of a function": (["train.py:paraboloid", *SPACE, "--result", "a.json"], "--result a.json is for --command"),
     "no colon": (["train.py", *SPACE], "expected FILE.py:FUNCTION"),
     "no file": (["tran.py:paraboloid", *SPACE], "tran.py"),

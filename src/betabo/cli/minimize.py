@@ -19,7 +19,10 @@ from betabo.cli.options import (
     Logs,
     Plain,
     Quiet,
+    StopRules,
     Storage,
+    Target,
+    Timeout,
     Workers,
     Yes,
     acquisition_option,
@@ -66,7 +69,7 @@ def minimize(
             rich_help_panel=_OBJECTIVE,
         ),
     ] = "last-line",
-    timeout: Annotated[
+    trial_timeout: Annotated[
         float | None,
         typer.Option(metavar="SECONDS", help="Longest time of one trial.", rich_help_panel=_OBJECTIVE),
     ] = None,
@@ -98,6 +101,9 @@ def minimize(
         ),
     ] = None,
     trials: Annotated[int, trials_option(callback=at_least_one)] = 50,
+    timeout: Timeout = None,
+    target: Target = None,
+    stop: StopRules = None,
     study: Annotated[str | None, study_option("from the objective")] = None,
     storage: Storage = DEFAULT_STORAGE,
     workers: Workers = 1,
@@ -125,7 +131,7 @@ def minimize(
     """Minimize a function or the result of a program, and store every trial as it happens.
 
     The same command again goes on where it stopped, also after a crash; --trials is the total. Ctrl-C stops after the
-    running trials, a second one at once.
+    running trials, a second one at once. --timeout, --target and --stop end a run sooner.
 
     Example: betabo minimize train.py:objective --param lr=1e-5..1e-1:log --param layers=1..8:int --trials 50
 
@@ -136,22 +142,23 @@ def minimize(
     quiet = quiet or as_json
     with loading(shown=not quiet):
         from betabo.cli.run import ProgressStyle, StudyRun
-        from betabo.studies import Plan, open_study
+        from betabo.studies import Plan, as_stopping, open_study
 
         name = study or _study_name(function, command)
         plan = Plan(
             study=name,
             storage=storage,
             space=_space(param, space),
-            objective=_objective(function, command, result, timeout),
+            objective=_objective(function, command, result, trial_timeout),
             trials=trials,
             directions=_directions(maximize, direction),
             config=_config(kernel, acquisition, noise, starting_points, direction),
             seed=seed,
             logs=logs,
         )
+        stopping = as_stopping(timeout, target, stop, plan.directions)
         opened = open_study(plan, on_warning=warn, confirm=consent(yes))
-    run = StudyRun(plan, opened, workers, ProgressStyle.choose(quiet=quiet, plain=plain))
+    run = StudyRun(plan, opened, workers, ProgressStyle.choose(quiet=quiet, plain=plain), stopping)
     outcome = run.to_the_end()
     if as_json:
         run.print_json()

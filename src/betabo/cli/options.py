@@ -68,6 +68,32 @@ def trials_option(**more: Any) -> Any:
     )
 
 
+Timeout: TypeAlias = Annotated[
+    str | None,
+    typer.Option(
+        metavar="TIME",
+        help="Time after which no trial of this run begins: 90s, 15m, 2h, 1h30m.",
+        rich_help_panel=STUDY_PANEL,
+    ),
+]
+"""How long a run may take."""
+
+Target: TypeAlias = Annotated[
+    float | None,
+    typer.Option(metavar="VALUE", help="Value that is good enough to stop.", rich_help_panel=STUDY_PANEL),
+]
+"""When a study is good enough."""
+
+StopRules: TypeAlias = Annotated[
+    list[str] | None,
+    typer.Option(
+        metavar="plateau[=N]|regret[=GAIN]",
+        help="Stop when the best value has not improved for N trials, or when no more than GAIN is left to be gained.",
+        rich_help_panel=STUDY_PANEL,
+    ),
+]
+"""Further reasons to stop."""
+
 Workers: TypeAlias = Annotated[
     int,
     typer.Option(

@@ -23,12 +23,14 @@ from betabo.cli.studies import best_as_json
 from betabo.cli.summary import print_best, print_bound_hint, print_next
 from betabo.cli.tables import assignments, clock, console, duration, values_text
 from betabo.cli.trials import TrialReader
+from betabo.optimizer.stopping import Stopping
 from betabo.optuna.best import best_trials
 from betabo.optuna.trials import TrialRecord
 from betabo.space import Fixed
 from betabo.studies import Event, Plan, Runner, StudyError
 from betabo.studies.database_errors import patience
 from betabo.studies.manage import forget_if_empty
+from betabo.studies.stopping import study_progress
 
 _PAUSE = 0.1  # seconds between two looks at the workers
 _MOST_SHOWN = 8  # parameters of a trial on its line
@@ -90,9 +92,19 @@ class StudyRun:
         study: The study that was opened from it.
         workers: Number of worker processes.
         style: How progress is shown.
+        stopping: What may end it before.
     """
 
-    def __init__(self, plan: Plan, study: optuna.Study, workers: int, style: ProgressStyle) -> None:
+    def __init__(
+        self,
+        plan: Plan,
+        study: optuna.Study,
+        workers: int,
+        style: ProgressStyle,
+        stopping: Stopping | None = None,
+    ) -> None:
+        self._stopping = Stopping() if stopping is None else stopping
+        self._stopped = ""  # why, once a rule has spoken
         self._plan, self._study, self._workers, self._style = plan, study, workers, style
         self._reader = TrialReader(study)
         self._trials: Sequence[TrialRecord] = self._reader.read()
@@ -105,7 +117,7 @@ class StudyRun:
     def to_the_end(self) -> RunOutcome:
         """Run until the study has its trials, an error, or an interrupt; everything is stored in any case."""
         self._announce()
-        if self._before >= self._plan.trials:
+        if self._before >= self._plan.trials or self._is_enough():
             return RunOutcome(complete=True, interrupted=False, error="")
         runner = Runner(self._plan, self._workers, self._study)
         with self._interruptible(), self._live():
@@ -121,7 +133,7 @@ class StudyRun:
                 forget_if_empty(self._study)
         failed = [trial for trial in self._trials if trial.state == "failed"]
         all_failed = bool(failed) and len(failed) == self._finished()
-        complete = self._finished() >= self._plan.trials
+        complete = self._finished() >= self._plan.trials or bool(self._stopped)
         error = runner.error
         if complete and all_failed and not error:
             error = (
@@ -144,13 +156,15 @@ class StudyRun:
         new, passed = finished - self._before, clock(time.monotonic() - self._started)
         when = f" in {passed}" if new == finished else f"; {new} of them now, in {passed}" if new else ""
         screen.print(f"{finished} of {plan.trials} trials{failed}{when}")
+        if self._stopped:
+            screen.print(f"stopped: {self._stopped}", soft_wrap=True)
         print_best(screen, self._trials, plan.directions, points)
         if self._style is ProgressStyle.QUIET or not finished:
             return
         if len(plan.directions) == 1 and points:
             for best in best_trials(self._trials, plan.directions):
                 print_bound_hint(screen, best.faces)
-        if finished < plan.trials:
+        if finished < plan.trials and not self._stopped:
             screen.print("everything is stored; the same command again goes on")
         print_next(screen, plan.study, storage_option)
 
@@ -158,7 +172,7 @@ class StudyRun:
         """Print what was found for another program."""
         plan = self._plan
         found = best_as_json(plan.study, plan.directions, best_trials(self._trials, plan.directions))
-        print_json({**found, "trials": self._finished(), "total": plan.trials})
+        print_json({**found, "trials": self._finished(), "total": plan.trials, "stopped": self._stopped or None})
 
     def _announce(self) -> None:
         if self._style is ProgressStyle.QUIET:
@@ -184,6 +198,8 @@ class StudyRun:
                 last_read = time.monotonic()
             for event in events:
                 self._report(event)
+            if alive and not (self._interrupts or self._stopped) and self._is_enough():
+                runner.stop()
             if not alive and not events:
                 return
             if self._interrupts > heard:
@@ -245,6 +261,13 @@ class StudyRun:
         with suppress(StudyError), patience(0):
             self._trials = self._reader.read()
 
+    def _is_enough(self) -> bool:
+        """Whether a rule says that the study may stop."""
+        if self._stopping.is_empty:
+            return False
+        self._stopped = self._stopping.reason(study_progress(self._study, self._plan, self._trials))
+        return bool(self._stopped)
+
     def _finished(self) -> int:
         return sum(trial.counts for trial in self._trials)
 
@@ -273,6 +296,8 @@ class StudyRun:
         return render(snapshot, self._screen.width, self._screen.height, datetime.now())
 
     def _note(self) -> str:
+        if self._stopped:
+            return f"Stopping after the running trials: {self._stopped}."
         if not self._interrupts and self._ready is None:
             return "Starting the workers."
         return _NOTES[min(self._interrupts, 2)]

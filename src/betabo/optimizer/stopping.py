@@ -178,6 +178,11 @@ class Stopping:
         good = None if target is None else finite_number("target", target)
         return cls(seconds, good, directions[0] == "maximize", rules)
 
+    @property
+    def is_empty(self) -> bool:
+        """Whether nothing ends the search before its budget."""
+        return self.timeout is None and self.target is None and not self.rules
+
     def reason(self, progress: Progress) -> str:
         """Why the search should end now; empty if it should go on."""
         finite = progress.finite

@@ -92,6 +92,25 @@ class StudyModel:
         return np.asarray(sign * self.surrogate.objectives[objective].draws(units, count, seed))
 
 
+def known_data(study: optuna.Study, config: Config) -> StudyData:
+    """The trials of a study as the model of `fit_study` sees them.
+
+    Raises:
+        ValueError: If there are fewer than two finished trials, or they have no parameter in common.
+    """
+    trials = study.get_trials(deepcopy=False)
+    common = optuna.search_space.intersection_search_space(trials)
+    distributions = {name: d for name, d in common.items() if not d.single()}
+    if not distributions:
+        raise ValueError(f"study {study.study_name!r} has no parameter that all its finished trials share.")
+    known = StudyData.of(trials, distributions, study.directions, noise=config.noise)
+    if len(known.finished) < 2:
+        raise ValueError(
+            f"study {study.study_name!r} has {len(known.finished)} finished trials, expected at least 2 for a model."
+        )
+    return known
+
+
 def fit_study(study: optuna.Study, config: Config | None = None, seed: int = 0) -> StudyModel:
     """Fit the model to a study, whatever sampler made it.
 
@@ -104,14 +123,5 @@ def fit_study(study: optuna.Study, config: Config | None = None, seed: int = 0) 
         ValueError: If there are fewer than two finished trials, or they have no parameter in common.
     """
     config = Config() if config is None else config
-    trials = study.get_trials(deepcopy=False)
-    common = optuna.search_space.intersection_search_space(trials)
-    distributions = {name: d for name, d in common.items() if not d.single()}
-    if not distributions:
-        raise ValueError(f"study {study.study_name!r} has no parameter that all its finished trials share.")
-    known = StudyData.of(trials, distributions, study.directions, noise=config.noise)
-    if len(known.finished) < 2:
-        raise ValueError(
-            f"study {study.study_name!r} has {len(known.finished)} finished trials, expected at least 2 for a model."
-        )
+    known = known_data(study, config)
     return StudyModel(known, Surrogate.fit(known.data, config, seed))

@@ -85,7 +85,7 @@ def _objective_words(objective: Mapping[str, Any]) -> list[str]:
         words += ["--result", objective["result"]] if objective["result"] != "last-line" else []
     else:
         raise ValueError(f"there is no command for an objective of the type {kind!r}.")
-    return words if objective["timeout"] is None else [*words, "--timeout", f"{objective['timeout']:g}"]
+    return words if objective["timeout"] is None else [*words, "--trial-timeout", f"{objective['timeout']:g}"]
 
 
 def _config_words(config: Mapping[str, Any]) -> list[str]:

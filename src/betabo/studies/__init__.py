@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from betabo.studies.objectives import Objective, objective_from_json
     from betabo.studies.plan import Plan, open_study
     from betabo.studies.runner import Runner, run_study
+    from betabo.studies.stopping import as_stopping, study_remaining_gain
     from betabo.studies.storage import DEFAULT_STORAGE, StudyInfo, list_studies, load_study, open_storage, study_names
     from betabo.studies.stored_plan import study_space
     from betabo.studies.table import export, trial_rows
@@ -40,6 +41,7 @@ __all__ = [
     "StudyInfo",
     "WorkerOutcome",
     "Workspace",
+    "as_stopping",
     "delete_study",
     "export",
     "list_studies",
@@ -55,6 +57,7 @@ __all__ = [
     "show_parameter",
     "space_from_toml",
     "study_names",
+    "study_remaining_gain",
     "study_space",
     "trial_rows",
 ]
@@ -72,6 +75,7 @@ __getattr__, __dir__ = loaded_when_used(
         "plan": ["Plan", "open_study"],
         "runner": ["Runner", "run_study"],
         "storage": ["DEFAULT_STORAGE", "StudyInfo", "list_studies", "load_study", "open_storage", "study_names"],
+        "stopping": ["as_stopping", "study_remaining_gain"],
         "stored_plan": ["study_space"],
         "table": ["export", "trial_rows"],
         "worker": ["WorkerOutcome", "run_worker"],

@@ -20,6 +20,7 @@ from typing import IO
 
 from optuna.study import Study
 
+from betabo.optimizer.stopping import Stopping
 from betabo.optuna.attributes import REASON
 from betabo.studies.database_errors import patience
 from betabo.studies.errors import StudyError
@@ -28,6 +29,7 @@ from betabo.studies.manage import forget_if_empty
 from betabo.studies.plan import Plan, logs_of, open_study
 from betabo.studies.process import kill_group
 from betabo.studies.recovery import Recovery, close_trial
+from betabo.studies.stopping import study_progress
 
 _MOST_CRASHES = 3  # times that the same parameters may take their worker down before the trial counts as failed
 _MOST_DEATHS = 10  # of workers in a row without a finished trial in between
@@ -283,7 +285,11 @@ class _Process:
 
 
 def run_study(
-    plan: Plan, workers: int = 1, on_event: Callable[[Event], None] | None = None, study: Study | None = None
+    plan: Plan,
+    workers: int = 1,
+    on_event: Callable[[Event], None] | None = None,
+    study: Study | None = None,
+    stopping: Stopping | None = None,
 ) -> Study:
     """Run a study to its end, or resume it.
 
@@ -292,6 +298,7 @@ def run_study(
         workers: Number of processes.
         on_event: Called with what happens, in this thread.
         study: The study that was opened from the plan, if it is open already.
+        stopping: What may end the run before the study has its trials, see `as_stopping`; running trials end first.
 
     Returns:
         The study.
@@ -301,15 +308,18 @@ def run_study(
     """
     with Runner(plan, workers, study) as runner:
         runner.start()
-        running = True
+        assert runner.study is not None
+        running, is_enough = True, stopping is None or stopping.is_empty
         while running:
             running = runner.alive
             for event in runner.poll():
                 if on_event is not None:
                     on_event(event)
+            if stopping is not None and not is_enough and stopping.reason(study_progress(runner.study, plan)):
+                is_enough = True
+                runner.stop()
             running = running or runner.alive
             time.sleep(_TICK)
-        assert runner.study is not None
         if runner.error:
             with suppress(StudyError), patience(0):
                 forget_if_empty(runner.study)
