@@ -8,6 +8,7 @@ import math
 import pickle
 from unittest import TestCase
 
+import numpy as np
 import pytest
 import torch
 from gpytorch.kernels import Kernel, MaternKernel, ScaleKernel
@@ -19,6 +20,7 @@ from torch import Tensor
 
 from betabo import MainEffectsKernel
 from betabo.kernels import effects
+from betabo.kernels.closed_form import Array, closed_form
 from betabo.kernels.effects import arc_length, arc_length_slope
 from betabo.testing import KernelTests
 from cube_case import CubeKernelTestCase
@@ -400,3 +402,26 @@ def test_points_outside_or_of_other_kinds_are_refused() -> None:
 def test_a_batch_of_coordinates_is_refused() -> None:
     with pytest.raises(NotImplementedError, match="last_dim_is_batch; use batch_shape"):
         make(2).forward(torch.rand(2, 2), torch.rand(2, 2), last_dim_is_batch=True)
+
+
+@pytest.mark.parametrize("block", [50, 400])
+def test_many_terms_are_computed_block_by_block(block: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    kernel = MainEffectsKernel(7).double()
+    x = torch.rand(12, 7, dtype=torch.float64).numpy()
+    places = {kernel.raw_lengthscale: slice(0, 7)}
+    vector, slope = np.linspace(-1, 1, 7), np.ones((12, 12))
+
+    def values_and_gradient() -> tuple[Array, Array]:
+        form = closed_form(kernel).by_parameters(x, places)
+        assert form is not None
+        at = form(vector)
+        assert at is not None
+        gradient = np.zeros(7)
+        at.add_gradient(slope, gradient)
+        return at.covariance, gradient
+
+    whole = values_and_gradient()
+    monkeypatch.setattr(effects, "_AT_ONCE", 100)
+    monkeypatch.setattr(effects, "_BLOCK", block)
+    for found, expected in zip(values_and_gradient(), whole, strict=True):
+        np.testing.assert_allclose(found, expected, rtol=1e-12)

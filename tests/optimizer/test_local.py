@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from betabo import Categorical, Float, Int, Optimizer, Space
+from betabo.optimizer import local
 from betabo.optimizer.data import Data, Points
 from betabo.optimizer.local import local_step
 
@@ -163,3 +164,14 @@ class TestInASearch:
         batch = np.array(search.ask(6))
         gaps = np.abs(batch[:, None] - batch[None]).max(axis=-1)[np.triu_indices(6, 1)]
         assert gaps.min() > 1e-3
+
+
+def test_in_many_dimensions_it_takes_as_many_points_as_a_process_can_bear() -> None:
+    points = np.random.default_rng(0).random((560, 40))
+    data = Data(points, np.square(points - 0.5).sum(axis=1), np.empty((0, 40)), np.empty((0, 40)))
+    with pytest.MonkeyPatch.context() as patch:
+        sizes: list[int] = []
+        whole = local._fit
+        patch.setattr(local, "_fit", lambda z, *rest: (sizes.append(len(z)), whole(z, *rest))[1])
+        assert local_step(data, np.empty((0, 40)), 0.2, seed=0) is not None
+    assert sizes == [500]

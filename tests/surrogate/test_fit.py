@@ -19,7 +19,7 @@ from scipy import optimize, stats
 from torch import Tensor
 
 from betabo.kernels.catalogue import KERNELS
-from betabo.surrogate import FitState, covariance_factor, fit_gp
+from betabo.surrogate import FitState, covariance_factor, fit, fit_gp
 from betabo.surrogate.likelihood import Likelihood
 
 NOISES = ["unknown", "none", 0.05]
@@ -333,3 +333,36 @@ def test_of_many_points_the_variances_are_those_of_the_points_that_are_fitted() 
     process, _, report = fit_gp(x, y, make(), variances=variances, restarts=0)
     assert report.status == "fitted"
     torch.testing.assert_close(process.noise, variances)
+
+
+def test_fits_of_much_work_take_fewer_iterations_and_one_start(monkeypatch: pytest.MonkeyPatch) -> None:
+    x, y = data(40, 3)
+
+    def evaluations() -> tuple[int, int]:
+        report = fit_gp(x, y, make("matern", 3), restarts=2, generator=seeded())
+        return report[2].starts, report[2].evaluations
+
+    starts, many = evaluations()
+    monkeypatch.setattr(fit, "_WORK_OF_A_START", 100)
+    monkeypatch.setattr(fit, "_WORK_OF_A_FIT", 100)
+    monkeypatch.setattr(fit, "_FEWEST_ITERATIONS", 2)
+    assert starts == 3
+    one, few = evaluations()
+    assert one == 1
+    assert few < many / 3
+
+
+def test_in_very_many_coordinates_fewer_points_are_fitted_to() -> None:
+    x, y = data(250, 250)
+    sizes: list[int] = []
+
+    class Watched(Likelihood):
+        def __init__(self, x: Tensor, *rest: Any, **settings: Any) -> None:
+            sizes.append(len(x))
+            super().__init__(x, *rest, **settings)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(fit, "Likelihood", Watched)
+        process, _, _ = fit_gp(x, y, make("matern", 250), max_iterations=1)
+    assert sizes == [200]
+    assert len(process.x) == 250

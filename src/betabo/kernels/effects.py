@@ -30,6 +30,8 @@ from betabo.kernels.radial import POLYNOMIALS, decay_of, matern, matern_profile,
 
 _NU = 2.5  # roughness, as that of BetaMaternKernel by default: its functions are twice differentiable
 _MOST_PAIRS = 50_000  # all pairs of so many points are kept with their distances; beyond that memory matters more
+_AT_ONCE = 2**20  # pairs times coordinates whose terms are kept; of more they are computed block by block, and again
+_BLOCK = 2**17  # pairs times coordinates of a block
 _CACHED = 2**17  # numbers that fit into a cache together with two more of their kind
 
 
@@ -246,27 +248,43 @@ class EffectsForm(ClosedForm):
             return None
         pairs, place = _Pairs(points, self.kernel.bend), places[self.kernel.raw_lengthscale]
         rows, columns, distances = pairs.rows.numpy(), pairs.columns.numpy(), pairs.distances.numpy()
-        terms = np.empty((4, *distances.shape))  # kept: fresh memory would take longer than the arithmetic
+        rate, length = math.sqrt(2 * _NU), dims
+        if distances.size > _AT_ONCE:
+            length = max(1, _BLOCK // len(rows))
+        blocks = [slice(start, min(start + length, dims)) for start in range(0, dims, length)]
+        terms = np.empty((4, length, len(rows)))  # kept: fresh memory would take longer than the arithmetic
         upper = rows * count + columns  # of each pair, its place in the flat matrix
         pair = np.full((count, count), len(rows))  # of each entry, its pair; the diagonal comes last
         pair[rows, columns] = pair[columns, rows] = np.arange(len(rows))
 
+        def powers(a: Array, block: slice) -> Array:
+            """The terms r^k e^(-a r) of the coordinates of a block, k from 0 to 3."""
+            some = terms[:, : block.stop - block.start]
+            np.multiply(distances[block], -a[block, None], out=some[0])
+            np.exp(some[0], out=some[0])
+            for term, following in pairwise(some):
+                np.multiply(term, distances[block], out=following)
+            return some
+
         def at(vector: Array) -> AtParameters:
-            a = np.broadcast_to(math.sqrt(2 * _NU) * np.exp(-vector[place]), dims)
-            np.multiply(distances, -a[:, None], out=terms[0])
-            np.exp(terms[0], out=terms[0])
-            for term, following in pairwise(terms):
-                np.multiply(term, distances, out=following)
-            coefficients = np.concatenate([c * a**k for k, c in enumerate(POLYNOMIALS[_NU])]) / dims
-            values = np.append(product(coefficients, terms[:3].reshape(3 * dims, -1)), 1.0)
+            a = np.broadcast_to(rate * np.exp(-vector[place]), dims)
+            coefficients = np.stack([c * a**k for k, c in enumerate(POLYNOMIALS[_NU])]) / dims
+            values = np.zeros(len(rows))
+            for block in blocks:
+                some = powers(a, block)
+                values += product(coefficients[:, block].reshape(-1), some[:3].reshape(-1, len(rows)))
 
             def add_gradient(slope: Array, gradient: Array) -> None:
-                square, cube = product(terms[2:].reshape(2 * dims, -1), slope.take(upper)).reshape(2, -1)
+                slopes, by_log = slope.take(upper), np.empty(dims)
                 first, second = POLYNOMIALS[_NU - 1]
+                for block in blocks:
+                    some = terms if len(blocks) == 1 else powers(a, block)
+                    square, cube = product(some[2:].reshape(-1, len(rows)), slopes).reshape(2, -1)
+                    by_log[block] = first * square + second * a[block] * cube
                 # Every pair counts twice, and by ln l the derivative is -2 s^2 times that by s^2.
-                by_log = (first * square + second * a * cube) * a**2 / ((_NU - 1) * dims)
+                by_log *= a**2 / ((_NU - 1) * dims)
                 gradient[place] += to_size(by_log, place)
 
-            return AtParameters(values.take(pair), add_gradient)
+            return AtParameters(np.append(values, 1.0).take(pair), add_gradient)
 
         return at

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -13,11 +14,12 @@ import torch
 from torch.quasirandom import SobolEngine
 
 from betabo.acquisition.lean import lean_form
-from betabo.acquisition.maximize import maximize
+from betabo.acquisition.maximize import MaximizeOptions, maximize
 from betabo.optimizer.config import Config
 from betabo.optimizer.data import Data, Points
 from betabo.optimizer.history import Origin
 from betabo.optimizer.local import local_step
+from betabo.optimizer.many import Choice, choose, distance_to, near
 from betabo.optimizer.model import Surrogate
 from betabo.optimizer.threads import few_threads
 from betabo.optimizer.turns import SMALLEST_RADIUS, Step, next_turn, radius
@@ -27,6 +29,9 @@ Snap = Callable[[Points], Points]
 
 _APART = 1e-3  # in some coordinate, from points under way: their values will tell as much as another one so close
 _INCUMBENTS = 5  # best points around which the acquisition function is searched
+_REGIONS, _AROUND = 5, 20  # where a step with many data looks twice, and how many data it takes there
+_SAME_PLACE = 0.01  # in every coordinate
+_AGAIN = MaximizeOptions(raw_samples=64, local_samples=64, starts=1)
 
 
 @dataclass(frozen=True)
@@ -90,7 +95,7 @@ def propose(
     points: list[Points] = []
     origins: list[Origin] = []
     diagnostics: dict[str, Any] = {}
-    surrogate = None
+    surrogate = choice = None
     with torch.random.fork_rng(devices=[]), few_threads(len(data.points)):
         for number in range(first, first + count):
             purpose = mix_seeds(seed, number)
@@ -103,11 +108,12 @@ def propose(
                 diagnostics = diagnostics or figures
                 origins.append("local")
             else:
-                if surrogate is None:
-                    surrogate = Surrogate.fit(data, config, purpose, states)
+                if surrogate is None or choice is None:
+                    choice = choose(data)
+                    surrogate = Surrogate.fit(choice.data, config, purpose, states)
                     states, diagnostics = surrogate.states, {**diagnostics, **surrogate.diagnostics()}
                 began = time.perf_counter()
-                chosen = _search(surrogate, data, points, config, purpose, snap, neighbours)
+                chosen = _search(surrogate, choice, data, points, config, purpose, snap, neighbours)
                 origins.append("model")
                 diagnostics["acquisition_seconds"] = (
                     diagnostics.get("acquisition_seconds", 0.0) + time.perf_counter() - began
@@ -159,6 +165,7 @@ def _local(
 
 def _search(
     surrogate: Surrogate,
+    choice: Choice,
     data: Data,
     chosen: list[Points],
     config: Config,
@@ -167,24 +174,34 @@ def _search(
     neighbours: Snap | None,
 ) -> Points:
     pending = torch.from_numpy(np.concatenate([data.pending, *(p[None] for p in chosen)]))
-    acquisition = lean_form(surrogate.acquisition(data, pending, config, seed))
-    candidates, values = maximize(
-        acquisition,
-        surrogate.incumbents(data, _INCUMBENTS),
-        seed=seed,
-        snap=lambda t: torch.from_numpy(snap(t.numpy())),
-    )
+    look = partial(maximize, seed=seed, snap=lambda t: torch.from_numpy(snap(t.numpy())))
+    acquisition = lean_form(surrogate.acquisition(choice.data, pending, config, seed))
+    candidates, values = look(acquisition, surrogate.incumbents(choice.data, _INCUMBENTS))
+    if choice.others is not None:  # once more, with what was left out there
+        regions = _apart(candidates.numpy(), _REGIONS)
+        surrogate = surrogate.with_more(near(choice.others, regions, _AROUND))
+        acquisition = lean_form(surrogate.acquisition(choice.data, pending, config, seed))
+        candidates, values = look(acquisition, torch.from_numpy(regions), options=_AGAIN)
     ranked = candidates.numpy()
-    if neighbours is not None and len(near := neighbours(ranked[0])):
-        scores = acquisition(torch.from_numpy(near).unsqueeze(-2)).detach()
-        ranked = np.concatenate([near[(scores > values[0]).numpy()], ranked, near])
+    if neighbours is not None and len(near_best := neighbours(ranked[0])):
+        scores = acquisition(torch.from_numpy(near_best).unsqueeze(-2)).detach()
+        ranked = np.concatenate([near_best[(scores > values[0]).numpy()], ranked, near_best])
     seen = np.concatenate([data.seen(), *(p[None] for p in chosen)])
     return _first_new(_apart_first(ranked, pending.numpy()), seen, config, seed, snap)
 
 
+def _apart(ranked: Points, count: int) -> Points:
+    """The best candidates that are not in the same place, at most `count`."""
+    found = ranked[:1]
+    for _ in range(count - 1):
+        others = ranked[distance_to(ranked, found) > _SAME_PLACE]
+        found = np.concatenate([found, others[:1]])
+    return found
+
+
 def _apart_first(ranked: Points, pending: Points) -> Points:
     """The candidates, those close to a point under way last."""
-    apart = np.abs(ranked[:, None] - pending[None]).max(axis=-1).min(axis=-1, initial=np.inf) > _APART
+    apart = distance_to(ranked, pending) > _APART
     return np.concatenate([ranked[apart], ranked[~apart]])
 
 
@@ -204,8 +221,7 @@ def _new(ranked: Points, seen: Points, config: Config) -> Points | None:
         return np.asarray(ranked[0])
     for start in range(0, len(ranked), 64):
         block = ranked[start : start + 64]
-        distance = np.abs(block[:, None] - seen[None]).max(axis=-1).min(axis=-1)
-        new = np.flatnonzero(distance > config.duplicate_tolerance)
+        new = np.flatnonzero(distance_to(block, seen) > config.duplicate_tolerance)
         if len(new):
             return np.asarray(block[new[0]])
     return None

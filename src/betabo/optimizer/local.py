@@ -28,6 +28,7 @@ from botorch.generation.gen import gen_candidates_scipy
 from gpytorch.constraints import Interval
 from gpytorch.kernels import AdditiveKernel, MaternKernel, ScaleKernel
 from gpytorch.priors import LogNormalPrior
+from scipy.spatial.distance import pdist
 from torch import Tensor
 
 from betabo.acquisition.lean import lean_form
@@ -44,6 +45,7 @@ _NOISE = NoisePrior(location=-16.0, deviation=4.0, start=math.exp(-16.0), lowest
 
 _MAX_ITERATIONS = 25  # of a fit, which begins where the last one ended
 _INCUMBENTS = 5
+_MOST_POINTS = 500  # of which there are fewer in up to 28 dimensions, where they are those of a quadratic polynomial
 
 
 @dataclass(frozen=True)
@@ -109,7 +111,8 @@ def local_step(
 
     z, values = inwards(data.points), data.values[alike]
     distance = np.linalg.norm(z, axis=1)
-    nearest = np.sort(np.argsort(distance, kind="stable")[: (dims + 1) * (dims + 2) // 2 + 2 * dims])
+    count = min((dims + 1) * (dims + 2) // 2 + 2 * dims, _MOST_POINTS)
+    nearest = np.sort(np.argsort(distance, kind="stable")[:count])
     reach = distance[nearest].max()
     z, values = z[nearest], values[nearest]
     process, found, diagnostics = _fit(z, values, data.variances[alike][nearest], noise, state)
@@ -207,8 +210,7 @@ def _positive(low: float, high: float, start: float) -> Interval:
 
 
 def _typical_distance(z: Points) -> float:
-    pairs = np.linalg.norm(z[:, None] - z[None], axis=-1)[np.triu_indices(len(z), 1)]
-    return float(np.median(pairs)) or 1.0
+    return float(np.median(pdist(z))) or 1.0
 
 
 @dataclass(frozen=True)

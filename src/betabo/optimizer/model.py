@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, cast
 
 import numpy as np
@@ -219,6 +219,18 @@ class Surrogate:
             return acquisition
         scale = ACQUISITIONS[config.acquisition].scale if isinstance(config.acquisition, str) else "real"
         return FeasibleAcquisition(acquisition, constraints, thresholds, scale, reference=-float(process.y.max()))
+
+    def with_more(self, data: Data) -> Surrogate:
+        """The same models, hyperparameters and all, that know further evaluations besides."""
+        points = torch.from_numpy(data.points)
+
+        def extended(output: Output, values: Points) -> Output:
+            return replace(output, process=output.process.condition(points, torch.from_numpy(output.transform(values))))
+
+        return Surrogate(
+            tuple(extended(*pair) for pair in zip(self.objectives, data.objectives.T, strict=True)),
+            tuple(extended(*pair) for pair in zip(self.constraints, data.constraints.T, strict=True)),
+        )
 
     def incumbents(self, data: Data, count: int) -> Tensor:
         """The best points known, best first, `k x d`: feasible ones with the lowest values, or the Pareto front.

@@ -21,6 +21,10 @@ from betabo.surrogate.likelihood import USUAL_NOISE, Likelihood, Noise, NoisePri
 __all__ = ["STATE_SCHEMA", "FitReport", "FitState", "Noise", "NoisePrior", "covariance_factor", "fit_gp"]
 
 _MOST_POINTS = 300  # of which the likelihood is computed; the posterior uses all
+# Pairs of points times coordinates, of which an evaluation of the likelihood takes about 15 ns each: so many at most;
+# so many in all iterations of a fit, which the next one goes on with; and so many with which there are several starts.
+_MOST_WORK, _WORK_OF_A_FIT, _WORK_OF_A_START = 5e6, 5e7, 5e5
+_FEWEST_ITERATIONS = 8
 _TOLERANCE = 1e-6  # relative change of the objective at which a fit has converged
 
 STATE_SCHEMA = record({"parameters": table(listing(number())), "noise": number(0)})
@@ -98,8 +102,8 @@ def fit_gp(
             it; None where it says it of all.
         noise_prior: What is believed of an unknown noise variance.
         warm_start: Hyperparameters of an earlier fit, tried first.
-        restarts: Further starts, from draws around the initial hyperparameters.
-        max_iterations: Iterations of L-BFGS-B a start.
+        restarts: Further starts, from draws around the initial hyperparameters; none where a fit takes long.
+        max_iterations: Iterations of L-BFGS-B a start; fewer where they take long.
         generator: Source of the draws.
         lean: Whether to differentiate in closed form where there is one, see `Likelihood`.
 
@@ -109,7 +113,7 @@ def fit_gp(
     began = time.perf_counter()
     if variances is not None and not bool(variances.isnan().any()):
         noise = float(variances.mean())  # which is left for none to be fitted
-    kept = _kept(y)
+    kept = _kept(y, min(_MOST_POINTS, int(math.sqrt(2 * _MOST_WORK / x.shape[-1]))))
     problem = Likelihood(
         x[kept],
         y[kept],
@@ -124,6 +128,9 @@ def fit_gp(
         process, state = _condition(x, y, variances, problem, initial)
         return process, state, FitReport("constant", math.nan, 0, 0, time.perf_counter() - began)
 
+    work = len(problem.y) ** 2 / 2 * x.shape[-1]
+    max_iterations = min(max_iterations, max(_FEWEST_ITERATIONS, int(_WORK_OF_A_FIT / work)))
+    restarts = restarts if work <= _WORK_OF_A_START else 0
     starts = [initial]
     for _ in range(restarts):
         draw = torch.randn(len(initial), generator=generator, dtype=torch.float64).numpy()
@@ -200,14 +207,14 @@ def _descend(
     return best, place
 
 
-def _kept(y: Tensor) -> Tensor | slice:
-    """Which data are fitted to, at most `_MOST_POINTS`: the best third, and an even choice of the rest."""
-    if len(y) <= _MOST_POINTS:
+def _kept(y: Tensor, most: int) -> Tensor | slice:
+    """Which data are fitted to, at most `most`: the best third, and an even choice of the rest."""
+    if len(y) <= most:
         return slice(None)
     order = y.argsort()
-    best = order[: _MOST_POINTS // 3]
-    rest = order[_MOST_POINTS // 3 :].sort().values
-    step = torch.linspace(0, len(rest) - 1, _MOST_POINTS - len(best)).round().long()
+    best = order[: most // 3]
+    rest = order[most // 3 :].sort().values
+    step = torch.linspace(0, len(rest) - 1, most - len(best)).round().long()
     return torch.cat([best, rest[step]]).sort().values
 
 

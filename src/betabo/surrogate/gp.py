@@ -64,16 +64,27 @@ class GaussianProcess(Model):
         kernel: Covariance function, with its output scale; it is copied.
         noise: Noise variance, a number or `... x n`.
         mean: Constant mean; None estimates it by generalized least squares.
+        factor: Lower Cholesky factor of the covariance of the values, noise included, where it is known already.
     """
 
-    def __init__(self, x: Tensor, y: Tensor, kernel: Kernel, noise: Tensor | float, mean: Tensor | None = None) -> None:
+    def __init__(
+        self,
+        x: Tensor,
+        y: Tensor,
+        kernel: Kernel,
+        noise: Tensor | float,
+        mean: Tensor | None = None,
+        factor: Tensor | None = None,
+    ) -> None:
         super().__init__()
         self.kernel = deepcopy(kernel).requires_grad_(False)
         self.x, self.y = x, y
         self.noise = torch.as_tensor(noise, dtype=x.dtype, device=x.device)
         with torch.no_grad():
-            covariance = covariance_matrix(self.kernel, x)
-            self.factor = cholesky(covariance + torch.diag_embed(self.noise.expand(y.shape)))
+            if factor is None:
+                covariance = covariance_matrix(self.kernel, x)
+                factor = cholesky(covariance + torch.diag_embed(self.noise.expand(y.shape)))
+            self.factor = factor
             if mean is None:
                 ones = torch.ones_like(y).unsqueeze(-1)
                 weights = torch.cholesky_solve(ones, self.factor).squeeze(-1)
@@ -152,15 +163,31 @@ class GaussianProcess(Model):
         """
         noise = self.noise.expand(self.y.shape)
         further = noise.mean(dim=-1, keepdim=True)
-        if y is None:
-            further = further.clamp_max(_BELIEVED)
-            with torch.no_grad():
-                cross = covariance_matrix(self.kernel, x, self.x)
+        with torch.no_grad():
+            cross = covariance_matrix(self.kernel, x, self.x)  # ... x m x n
+            if y is None:
+                further = further.clamp_max(_BELIEVED)
                 y = self.mean.unsqueeze(-1) + (cross @ self.weights).squeeze(-1)
-        noise = torch.cat([noise, further.expand(y.shape)], dim=-1)
+            noise, further = noise.expand(self.y.shape), further.expand(y.shape)
+            factor = self._extended_factor(x, further, cross)
         return GaussianProcess(
-            torch.cat([self.x, x], dim=-2), torch.cat([self.y, y], dim=-1), self.kernel, noise, self.mean
+            torch.cat([self.x, x], dim=-2),
+            torch.cat([self.y, y], dim=-1),
+            self.kernel,
+            torch.cat([noise, further], dim=-1),
+            self.mean,
+            factor,
         )
+
+    def _extended_factor(self, x: Tensor, noise: Tensor, cross: Tensor) -> Tensor | None:
+        """The Cholesky factor with further points, of which that of the data is a part; None where rounding forbids."""
+        below = torch.linalg.solve_triangular(self.factor, cross.mT, upper=False).mT
+        try:
+            corner = cholesky(covariance_matrix(self.kernel, x) + torch.diag_embed(noise) - below @ below.mT)
+        except ValueError:
+            return None
+        upper = torch.cat([self.factor, torch.zeros_like(below.mT)], dim=-1)
+        return torch.cat([upper, torch.cat([below, corner], dim=-1)], dim=-2)
 
     def leave_one_out(self) -> tuple[Tensor, Tensor]:
         """What the process would expect of each of its values, noise included, if it did not know that one.
