@@ -141,10 +141,10 @@ class TestModelStep:
 
     @pytest.mark.parametrize("scale", [2.0**20, 2.0**-20])
     def test_noise_is_a_variance_in_the_units_of_the_values(self, scale: float) -> None:
-        loud = Config(kernel="rbf", starting_points=3, noise=0.1)
+        loud = Config(kernel="rbf", acquisition="ei", starting_points=3, noise=0.1)
         expected = propose(known(), loud)
         assert expected.diagnostics["noise"] > 0.5
-        scaled = Config(kernel="rbf", starting_points=3, noise=0.1 * scale**2)
+        scaled = Config(kernel="rbf", acquisition="ei", starting_points=3, noise=0.1 * scale**2)
         assert same(propose(known(scale=scale), scaled), expected)
         assert not same(propose(known(scale=scale), loud), expected)
 

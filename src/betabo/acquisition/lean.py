@@ -30,6 +30,7 @@ from torch.autograd.function import once_differentiable
 
 from betabo.acquisition.feasible import FeasibleAcquisition
 from betabo.acquisition.improvement import log_improvement_with_slope, normal_density
+from betabo.acquisition.knowledge import LogKnowledgeGradient, lean_knowledge
 from betabo.surrogate.gp import GaussianProcess
 from betabo.surrogate.lean import LeanPosterior
 
@@ -113,12 +114,14 @@ def lean_form(acquisition: AcquisitionFunction) -> AcquisitionFunction:
     Args:
         acquisition: Function of t-batches `b x 1 x d`.
     """
+    if type(acquisition) is LogKnowledgeGradient and not _has_hooks(acquisition):
+        return lean_knowledge(acquisition)
     terms = _terms(acquisition)
     return acquisition if terms is None else LeanAcquisition(acquisition.model, terms)
 
 
 def _terms(acquisition: AcquisitionFunction) -> list[tuple[LeanPosterior, Rule]] | None:
-    if acquisition._forward_hooks or acquisition._forward_pre_hooks:
+    if _has_hooks(acquisition):
         return None
     if type(acquisition) is FeasibleAcquisition:
         return _feasible_terms(acquisition)
@@ -127,6 +130,10 @@ def _terms(acquisition: AcquisitionFunction) -> list[tuple[LeanPosterior, Rule]]
         return None
     posterior, rule = _posterior(acquisition.model), make(acquisition)
     return None if posterior is None or rule is None else [(posterior, rule)]
+
+
+def _has_hooks(acquisition: AcquisitionFunction) -> bool:
+    return bool(acquisition._forward_hooks or acquisition._forward_pre_hooks)
 
 
 def _feasible_terms(acquisition: FeasibleAcquisition) -> list[tuple[LeanPosterior, Rule]] | None:

@@ -1,5 +1,6 @@
 """Searches over bounded spaces: one stateless core, ask and tell around it, and `minimize`."""
 
+from betabo.optimizer.answer import Estimate, Recommendation
 from betabo.optimizer.config import Config
 from betabo.optimizer.core import Proposal, propose
 from betabo.optimizer.data import Data
@@ -10,8 +11,10 @@ from betabo.optimizer.result import SearchResult
 __all__ = [
     "Config",
     "Data",
+    "Estimate",
     "Optimizer",
     "Proposal",
+    "Recommendation",
     "SearchResult",
     "TooManyFailuresError",
     "maximize",

@@ -20,7 +20,8 @@ from betabo.optimizer.data import Data, Points
 from betabo.optimizer.history import Origin
 from betabo.optimizer.local import local_step
 from betabo.optimizer.many import Choice, choose, distance_to, near
-from betabo.optimizer.model import Surrogate
+from betabo.optimizer.model import Effort, Surrogate
+from betabo.optimizer.noise import is_seen, noise_model
 from betabo.optimizer.threads import few_threads
 from betabo.optimizer.turns import SMALLEST_RADIUS, Step, next_turn, radius
 from betabo.surrogate import FitState
@@ -28,8 +29,11 @@ from betabo.surrogate import FitState
 Snap = Callable[[Points], Points]
 
 _APART = 1e-3  # in some coordinate, from points under way: their values will tell as much as another one so close
+_ANEW = 4  # after so many fits one does not only follow the last one
+_CLOSE_TO_BEST = 0.05  # of the logarithm of the gain: a point is measured again where a new one is hardly better
 _INCUMBENTS = 5  # best points around which the acquisition function is searched
 _REGIONS, _AROUND = 5, 20  # where a step with many data looks twice, and how many data it takes there
+_SAME = 1e-9  # in every coordinate, of two values of one point
 _SAME_PLACE = 0.01  # in every coordinate
 _AGAIN = MaximizeOptions(raw_samples=64, local_samples=64, starts=1)
 
@@ -103,17 +107,25 @@ def propose(
             if data.total + len(points) < config.design_size(data.dims) or len(data.points) < 2:
                 chosen = _design_point(data, points, config, seed, number, snap)
                 origins.append("start")
-            elif local := _local(data, points, origins, config, purpose, local_state, numeric, snap, neighbours):
+            elif not _sees_noise(data, config, states) and (
+                local := _local(data, points, origins, config, purpose, local_state, numeric, snap, neighbours)
+            ):
                 chosen, local_state, figures = local
                 diagnostics = diagnostics or figures
                 origins.append("local")
             else:
                 if surrogate is None or choice is None:
                     choice = choose(data)
-                    surrogate = Surrogate.fit(choice.data, config, purpose, states)
+                    fits = sum(step.origin == "model" for step in data.steps)
+                    effort: Effort = "thorough" if fits % _ANEW == 0 else "usual"
+                    surrogate = Surrogate.fit(choice.data, config, purpose, states, effort)
                     states, diagnostics = surrogate.states, {**diagnostics, **surrogate.diagnostics()}
                 began = time.perf_counter()
-                chosen = _search(surrogate, choice, data, points, config, purpose, snap, neighbours)
+                again = _second_look(surrogate, data, points, config)
+                if again is None:
+                    chosen = _search(surrogate, choice, data, points, config, purpose, snap, neighbours)
+                else:
+                    chosen = again
                 origins.append("model")
                 diagnostics["acquisition_seconds"] = (
                     diagnostics.get("acquisition_seconds", 0.0) + time.perf_counter() - began
@@ -148,7 +160,7 @@ def _local(
         pending,
         reach,
         seed=seed,
-        noise=config.noise_model,
+        noise=noise_model(data, config),
         state=state,
         numeric=numeric,
         snap=snap,
@@ -161,6 +173,22 @@ def _local(
         return None
     seconds = time.perf_counter() - began - found.diagnostics["fit_seconds"]
     return new, found.state, {**found.diagnostics, "acquisition_seconds": seconds}
+
+
+def _sees_noise(data: Data, config: Config, states: Sequence[FitState]) -> bool:
+    """Whether the last fit saw noise, which the steps near the best point would take for gains."""
+    return len(states) == 1 and is_seen(states[0]) and noise_model(data, config) != "none"
+
+
+def _second_look(surrogate: Surrogate, data: Data, chosen: list[Points], config: Config) -> Points | None:
+    """The point with the lowest value, where only a second value of a point can tell whether there is noise."""
+    if config.noise != "unknown" or not surrogate.asks_for_knowledge(config) or data.constraints.shape[1]:
+        return None
+    under_way = np.concatenate([data.pending, *(p[None] for p in chosen)])
+    is_asked = distance_to(under_way, data.points).min(initial=np.inf) <= _SAME
+    if is_asked or data.has_repeats or not np.isnan(data.variances).any():
+        return None
+    return np.asarray(data.points[np.argmin(data.values)])
 
 
 def _search(
@@ -186,6 +214,12 @@ def _search(
     if neighbours is not None and len(near_best := neighbours(ranked[0])):
         scores = acquisition(torch.from_numpy(near_best).unsqueeze(-2)).detach()
         ranked = np.concatenate([near_best[(scores > values[0]).numpy()], ranked, near_best])
+    if surrogate.asks_for_knowledge(config):
+        again = np.unique(choice.data.points, axis=0)
+        scores = acquisition(torch.from_numpy(again).unsqueeze(-2)).detach()
+        if float(scores.max()) > float(values[0]) - _CLOSE_TO_BEST:
+            ranked = np.concatenate([again[[int(scores.argmax())]], ranked])
+        return np.asarray(_apart_first(ranked, pending.numpy())[0])
     seen = np.concatenate([data.seen(), *(p[None] for p in chosen)])
     return _first_new(_apart_first(ranked, pending.numpy()), seen, config, seed, snap)
 

@@ -11,6 +11,8 @@ from betabo.optimizer.turns import Step
 
 Points = npt.NDArray[np.float64]
 
+_DIGITS = 9  # of coordinates of the unit cube that tell points apart
+
 
 @dataclass(frozen=True)
 class Data:
@@ -55,6 +57,24 @@ class Data:
     def total(self) -> int:
         """Number of points that were ever proposed or told."""
         return len(self.points) + len(self.failed) + len(self.pending)
+
+    @property
+    def places(self) -> npt.NDArray[np.intp]:
+        """For each value the number of its place, `n`: values of one point have one place."""
+        _, places = np.unique(self.points.round(_DIGITS), axis=0, return_inverse=True)
+        return places.reshape(-1)
+
+    @property
+    def has_repeats(self) -> bool:
+        """Whether a point has several values."""
+        return len(np.unique(self.places)) < len(self.points)
+
+    @property
+    def is_repeatable(self) -> bool:
+        """Whether a point has several values, and such values are always the same."""
+        places = self.places
+        first = np.unique(places, return_index=True)[1][places]
+        return len(set(first)) < len(first) and bool((self.objectives == self.objectives[first]).all())
 
     def seen(self) -> Points:
         """All points, evaluated, failed or pending."""

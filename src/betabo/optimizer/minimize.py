@@ -139,7 +139,7 @@ def minimize(
                         raise
                     optimizer.tell_failure(point, f"{type(error).__name__}: {error}")
                 display.update(optimizer.evaluated)
-                answer = None if callback is None else callback(optimizer.result())
+                answer = None if callback is None else callback(optimizer.result(refit=False))
                 if isinstance(answer, (bool, np.bool_)) and answer:
                     message = message or "the callback asked to stop"
                 elif len(optimizer.evaluated) < budget:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any, cast
+from typing import Any, Literal, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -14,20 +14,30 @@ from botorch.acquisition.acquisition import AcquisitionFunction
 from botorch.posteriors.gpytorch import GPyTorchPosterior
 from botorch.utils.multi_objective.pareto import is_non_dominated
 from gpytorch.kernels import Kernel
-from scipy.special import ndtri
+from scipy.special import ndtr, ndtri
 from torch import Tensor
 
 from betabo.acquisition.catalogue import ACQUISITIONS, AcquisitionContext, make_acquisition
 from betabo.acquisition.feasible import FeasibleAcquisition
 from betabo.acquisition.hypervolume import log_hypervolume_improvement
+from betabo.acquisition.knowledge import LogKnowledgeGradient
 from betabo.kernels.box import BoxKernel
 from betabo.kernels.catalogue import make_kernel
 from betabo.optimizer.config import Config
 from betabo.optimizer.data import Data, Points
+from betabo.optimizer.noise import is_seen, noise_model
 from betabo.surrogate import FitState, GaussianProcess, OutputTransform, covariance_factor, fit_gp
 
 _MOST_NOISE = 1e3  # standard deviation of the noise, in standard deviations of the values
+_MAX_ITERATIONS = 60  # of a fit
+_NOISY = FitState({}, noise=0.3)  # from which a thorough fit begins too
+_CLEARLY = 1.0  # logarithm of the ratio of two likelihoods
 _REACH = 3.0  # predictions are cut off this many times the range of the values beyond them
+
+Effort = Literal["none", "usual", "thorough"]
+"""How a fit looks for hyperparameters: not at all, with those of the last fit; from these; from noise, too."""
+
+_NODES, _WEIGHTS = np.polynomial.hermite_e.hermegauss(32)  # for means over a normal distribution
 
 
 @dataclass(frozen=True)
@@ -59,6 +69,7 @@ class Output:
         seed: int,
         state: FitState | None,
         variances: Points | None = None,
+        effort: Effort = "usual",
     ) -> Output:
         """Fit to the values, `n`, of the points of `data`; failed points count as being as bad as the worst.
 
@@ -69,25 +80,34 @@ class Output:
             seed: Seed of the fit.
             state: Hyperparameters of the last fit.
             variances: Noise variances of the values, `n`, NaN where they are not known; None where none is.
+            effort: How hard to look for hyperparameters.
         """
         x = torch.from_numpy(data.points)
         kernel = make_kernel(config.kernel, data.dims).double()
         transform = _learn_transform(x, values, config, state)
         y = torch.from_numpy(transform(values))
-        noise = config.noise_model
+        noise = noise_model(data, config)
         if isinstance(noise, (int, float)):
             deviation = math.sqrt(noise) / transform.scale / transform.spread
             noise = min(deviation, _MOST_NOISE) ** 2
+        known = _transformed_variances(values, variances, transform)
         process, state, report = fit_gp(
             x,
             y,
             kernel,
             noise=noise,
-            variances=_transformed_variances(values, variances, transform),
+            variances=known,
             warm_start=state,
             restarts=1 if state is None else 0,
+            max_iterations=0 if effort == "none" and state is not None else _MAX_ITERATIONS,
             generator=torch.Generator().manual_seed(seed),
         )
+        if effort == "thorough" and noise == "unknown":  # one that took noise for signal does not find back by itself
+            again = make_kernel(config.kernel, data.dims).double()
+            other = fit_gp(x, y, again, noise=noise, variances=known, warm_start=_NOISY, restarts=0)
+            if is_seen(other[1]) and other[2].objective < report.objective - _CLEARLY:
+                process, state, report = other
+                kernel = again
         if len(data.failed):
             worst = y.max().expand(len(data.failed))
             process = process.condition(torch.from_numpy(data.failed), worst)
@@ -100,6 +120,19 @@ class Output:
             **_kernel_figures(kernel),
         }
         return cls(process, transform, state, diagnostics, float(values.min()), float(values.max()))
+
+    @torch.no_grad()
+    def means(self, points: Tensor) -> Tensor:
+        """Posterior means of the transformed value at points of the unit cube, `n x d`; of shape `n`."""
+        posterior = cast("GPyTorchPosterior", self.process.posterior(points.unsqueeze(-2)))
+        return posterior.mean.flatten()
+
+    def moments(self, point: Points) -> tuple[float, float]:
+        """Mean and deviation of the value at a point of the unit cube, `d`, without noise, in its own units."""
+        values = self.quantiles(point[None], ndtr(_NODES).tolist())[:, 0]
+        weights = _WEIGHTS / _WEIGHTS.sum()
+        mean = float(weights @ values)
+        return mean, float(np.sqrt(weights @ np.square(values - mean)))
 
     def quantiles(self, points: npt.ArrayLike, probabilities: Sequence[float]) -> Points:
         """Quantiles of the value, without noise, in its own units.
@@ -152,14 +185,16 @@ class Surrogate:
     constraints: tuple[Output, ...]
 
     @classmethod
-    def fit(cls, data: Data, config: Config, seed: int, states: Sequence[FitState] = ()) -> Surrogate:
+    def fit(
+        cls, data: Data, config: Config, seed: int, states: Sequence[FitState] = (), effort: Effort = "usual"
+    ) -> Surrogate:
         """Fit every output, each from its own state if there is one for each."""
         count = data.objectives.shape[1]
         columns = [*data.objectives.T, *data.constraints.T]
         variances = [*data.variances.reshape(-1, count).T, *np.full_like(data.constraints, np.nan).T]
         starts = list(states) if len(states) == len(columns) else [None] * len(columns)
         outputs = tuple(
-            Output.fit(data, column, config, seed + i, start, known)
+            Output.fit(data, column, config, seed + i, start, known, effort)
             for i, (column, known, start) in enumerate(zip(columns, variances, starts, strict=True))
         )
         return cls(outputs[:count], outputs[count:])
@@ -173,6 +208,15 @@ class Surrogate:
     def states(self) -> tuple[FitState, ...]:
         """Hyperparameters of all models."""
         return tuple(output.state for output in self.outputs)
+
+    @property
+    def sees_noise(self) -> bool:
+        """Whether there is one objective, with noise."""
+        return len(self.objectives) == 1 and is_seen(self.objectives[0].state)
+
+    def asks_for_knowledge(self, config: Config) -> bool:
+        """Whether the knowledge gradient takes the place of log EI, of which it is the form with noise."""
+        return self.sees_noise and config.acquisition == "log_ei"
 
     def diagnostics(self) -> dict[str, Any]:
         """Figures of the first objective's fit; of all fits under `"models"` where there are several."""
@@ -214,7 +258,10 @@ class Surrogate:
             dims=data.dims,
             beta=config.beta,
         )
-        acquisition = make_acquisition(config.acquisition, context)
+        if self.asks_for_knowledge(config):
+            acquisition = LogKnowledgeGradient(process, context.X_observed, self.objectives[0].state.noise)
+        else:
+            acquisition = make_acquisition(config.acquisition, context)
         if not constraints:
             return acquisition
         scale = ACQUISITIONS[config.acquisition].scale if isinstance(config.acquisition, str) else "real"
@@ -235,10 +282,13 @@ class Surrogate:
     def incumbents(self, data: Data, count: int) -> Tensor:
         """The best points known, best first, `k x d`: feasible ones with the lowest values, or the Pareto front.
 
-        Without a feasible point, those that violate the constraints least.
+        With noise they are those with the lowest means. Without a feasible point, those that violate the constraints
+        least.
         """
         x = torch.from_numpy(data.points)
         objectives = torch.stack([output.process.y[: len(x)] for output in self.objectives], dim=-1)
+        if self.sees_noise:
+            objectives = self.objectives[0].means(x).unsqueeze(-1)
         violation = torch.zeros(len(x), dtype=x.dtype)
         for output in self.constraints:
             threshold = float(output.transform([0.0])[0])

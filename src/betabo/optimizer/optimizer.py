@@ -12,6 +12,7 @@ from typing import Any, cast, overload
 import numpy as np
 
 from betabo.files import write_text
+from betabo.optimizer.answer import Answer, Recommendation, answer
 from betabo.optimizer.config import Config
 from betabo.optimizer.core import propose
 from betabo.optimizer.data import Data
@@ -169,9 +170,43 @@ class Optimizer:
         reason = reason or "the evaluation failed"
         self._record(pending, Evaluation(pending.unit, None, reason, pending.origin, pending.diagnostics))
 
-    def result(self, message: str = "") -> SearchResult:
-        """The best point so far and the whole record."""
-        return SearchResult.of(self.problem, list(self.history), message or f"{len(self.history)} evaluations")
+    def recommend(self, anywhere: bool = False) -> Recommendation:
+        """The best point so far: by the model's mean where it sees noise, otherwise by the lowest value.
+
+        Args:
+            anywhere: Whether to look beyond the evaluated points, where the model's mean is best in the whole space.
+
+        Raises:
+            ValueError: No evaluation has succeeded yet, or there are several objectives; `anywhere` with constraints.
+        """
+        if len(self.problem.objectives) > 1:
+            raise ValueError("there are several objectives, expected one: of several, result().front has the best.")
+        found = self._answer(anywhere=anywhere)
+        if found is None:
+            raise ValueError("no evaluation has succeeded yet, so there is nothing to recommend.")
+        return Recommendation.of(self.problem, found)
+
+    def _answer(self, refit: bool = True, anywhere: bool = False) -> Answer | None:
+        return answer(
+            self._data(),
+            self.config,
+            seed=self.seed,
+            states=self._states,
+            refit=refit,
+            anywhere=anywhere,
+            snap=self.space.snap,
+        )
+
+    def result(self, message: str = "", *, refit: bool = True) -> SearchResult:
+        """The best point so far and the whole record.
+
+        Args:
+            message: What to say about the end of the search.
+            refit: Whether the model is fitted anew for the answer; otherwise it has the hyperparameters of the last
+                step, which takes less time.
+        """
+        message = message or f"{len(self.history)} evaluations"
+        return SearchResult.of(self.problem, list(self.history), message, found=self._answer(refit))
 
     def remaining_gain(self) -> RemainingGain:
         """What the model believes is still to be gained in the box.
@@ -189,7 +224,7 @@ class Optimizer:
             None if e.failed or problem.violation(e.measured) else problem.losses(e.numbers)[0] for e in self.history
         ]
         if len(problem.objectives) > 1:
-            values = [-volume for volume in self.result().hypervolume or ()]
+            values = [-volume for volume in self.result(refit=False).hypervolume or ()]
         return Progress(values, self.space.dims, self.config.design_size(self.space.dims), self.remaining_gain)
 
     def save(self, path: str | os.PathLike[str]) -> None:

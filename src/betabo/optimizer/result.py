@@ -10,6 +10,7 @@ import numpy as np
 from scipy.optimize import OptimizeResult
 
 from betabo.extras import needs_extra
+from betabo.optimizer.answer import Answer, Recommendation
 from betabo.optimizer.front import MOST_OBJECTIVES, hypervolumes, pareto_front, reference_point
 from betabo.optimizer.history import MODELLED, Evaluation
 from betabo.problem import VALUE, Problem
@@ -45,9 +46,17 @@ class SearchResult(OptimizeResult):  # type: ignore[misc]
     """Outcome of a search, a `scipy.optimize.OptimizeResult`.
 
     Attributes:
-        x: The best point, in the user's units; None if no evaluation succeeded. Where no point satisfies all
-            constraints it is the one that violates them least; of several objectives, the first point of the front.
-        fun: Its value; of several objectives, that of the first.
+        x: The best point, in the user's units; None if no evaluation succeeded. Where the model sees noise it is the
+            evaluated point with the best posterior mean, otherwise the one with the best value. Where no point
+            satisfies all constraints it is the one that violates them least; of several objectives, the first point of
+            the front.
+        fun: The value that was measured at `x`, the mean of several values; of several objectives, that of the first.
+        x_observed: The point with the best value, which is often a lucky one where there is noise; without noise `x`.
+        fun_observed: That value.
+        estimate: What the model believes of the value at `x` without noise: `mean` and `deviation`, in the objective's
+            units. None without a model: with fewer than two values, several objectives, or in a callback before the
+            first step of the model.
+        sees_noise: Whether the model sees noise.
         maxcv: The largest amount by which `x` violates a constraint, 0 where all hold, as SciPy has it.
         front: The points that no other one beats in all objectives, best in the first objective first; of one
             objective the best point. Points that violate constraints are not among them.
@@ -66,18 +75,44 @@ class SearchResult(OptimizeResult):  # type: ignore[misc]
 
     @classmethod
     def of(
-        cls, problem: Problem | Space, history: list[Evaluation], message: str, complete: bool = True
+        cls,
+        problem: Problem | Space,
+        history: list[Evaluation],
+        message: str,
+        complete: bool = True,
+        found: Answer | None = None,
     ) -> SearchResult:
-        """The result of a record."""
+        """The result of a record.
+
+        Args:
+            problem: What was searched for.
+            history: The record.
+            message: Why the search ended.
+            complete: Whether it came to its end.
+            found: The answer of the model; None takes the best value.
+        """
         problem = Problem.of(problem)
         space = problem.space
         front, best = _front(problem, history), best_of(problem, history)
+        observed, sees_noise = best, found is not None and found.sees_noise
+        fun = fun_observed = float("nan") if best is None or best.value is None else best.value
+        if found is not None and found.index is not None and found.value is not None:
+            finished = [evaluation for evaluation in history if not evaluation.failed]
+            best, observed = finished[found.index], finished[found.observed]
+            fun, fun_observed = (problem.signs[0] * value for value in (found.value, found.observed_value))
+            front = [best] if front else []
+        if sees_noise:
+            message += "; the model sees noise: x is the point that it believes best, x_observed has the best value"
         maxcv = 0.0 if best is None else max((0.0, *problem.excess(best.measured)))
         evaluated = [e for e in history if e.origin != "known"]
         proposed = [e for e in history if e.origin in MODELLED]
         return cls(
             x=None if best is None else space.from_unit(best.unit),
-            fun=float("nan") if best is None else best.value,
+            fun=fun,
+            x_observed=None if observed is None else space.from_unit(observed.unit),
+            fun_observed=fun_observed,
+            estimate=None if found is None else Recommendation.of(problem, found).estimate,
+            sees_noise=sees_noise,
             maxcv=maxcv,
             front=[FrontPoint.of(problem, e) for e in front],
             hypervolume=_hypervolume(problem, history),

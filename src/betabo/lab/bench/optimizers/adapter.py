@@ -41,6 +41,10 @@ class OptimizerAdapter(ABC):
         """
         return
 
+    def answer(self) -> Point | None:
+        """The point that the optimizer itself gives as its answer, `d`; None where that is the lowest value told."""
+        return None
+
     def diagnostics(self) -> dict[str, Any]:
         """Figures of the step that proposed the last point told.
 

@@ -38,6 +38,10 @@ class BetaboSearch(OptimizerAdapter):
         """Take note of a value."""
         self._optimizer.tell(point, value)
 
+    def answer(self) -> Point:
+        """The best point by the model's mean where it sees noise, by the lowest value otherwise."""
+        return np.asarray(self._optimizer.recommend().x, dtype=np.float64)
+
     def diagnostics(self) -> dict[str, Any]:
         """Figures of the last step, see `OptimizerAdapter.diagnostics`."""
         return self._optimizer.history[-1].diagnostics if self._optimizer.history else {}
