@@ -14,6 +14,8 @@ from pathlib import Path
 
 import pytest
 
+from waiting import LONG
+
 pytestmark = [
     pytest.mark.slow,
     pytest.mark.skipif(sys.platform == "win32", reason="needs a pseudo-terminal"),
@@ -28,7 +30,6 @@ def objective(x, n):
     time.sleep(1.5)
     return x + n
 """
-LONG = 120.0  # seconds that a busy machine may take to load torch
 
 
 class Terminal:
@@ -126,13 +127,15 @@ def test_first_interrupt_finishes_the_running_trials(folder: Path) -> None:
     assert terminal.end() == 130
     assert "everything is stored; the same command again goes on" in terminal.output
     found = rows()
-    assert {row["state"] for row in found} == {"complete"}
-    assert 2 <= len(found) < 30
-    assert len(Path("evaluated.txt").read_text().splitlines()) == len(found)
+    complete = [row for row in found if row["state"] == "complete"]
+    assert 2 <= len(complete) < 30
+    assert len(Path("evaluated.txt").read_text().splitlines()) == len(complete)
+    # A worker may have been about to begin the next trial.
+    assert {row["reason"] for row in found} <= {None, "stopped before it began"}
 
-    total = len(found) + 2
+    total = len(complete) + 2
     again = Terminal(*minimize(total))
-    again.until(rf"it goes on after {len(found)} trials")
+    again.until(rf"it goes on after {len(complete)} trials")
     assert again.end() == 0
     assert is_complete(rows(), total)
 

@@ -5,7 +5,6 @@ import os
 import signal
 import subprocess
 import sys
-import time
 from dataclasses import replace
 from pathlib import Path
 
@@ -16,6 +15,7 @@ from betabo.lab.bench import Campaign, OptimizerChoice, run_campaign
 from betabo.lab.bench.executor import Finished, Progressed, Started
 from betabo.lab.bench.results import read_runs, run_files
 from betabo.lab.bench.storage import read_metadata
+from waiting import wait_for
 
 CHANCE = Campaign("chance", {"random": OptimizerChoice("random")}, ("levy-2-face", "levy-2-vertex"), (0, 1), 8, 5)
 
@@ -104,18 +104,14 @@ def test_killed_and_started_again_it_does_what_is_missing(tmp_path) -> None:
     script = tmp_path / "go.py"
     script.write_text(program)
     process = subprocess.Popen([sys.executable, str(script)], start_new_session=True)
-    limit = time.monotonic() + 120
-    while len(run_files(out)) < 2 and time.monotonic() < limit:
-        time.sleep(0.05)
+    wait_for(lambda: len(run_files(out)) >= 2)
     os.kill(process.pid, signal.SIGKILL)
     process.wait()
     early = {path: path.stat().st_mtime_ns for path in run_files(out)}
     assert 2 <= len(early) < 12
     for path in early:
         assert read_metadata(path)["configuration"]["budget"] == 14
-    limit = time.monotonic() + 60
-    while _members(process.pid) and time.monotonic() < limit:
-        time.sleep(0.2)
+    wait_for(lambda: not _members(process.pid))
     assert not _members(process.pid)  # workers notice that nobody listens
 
     again = subprocess.run([sys.executable, str(script)], capture_output=True, text=True, check=True)
