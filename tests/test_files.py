@@ -11,7 +11,16 @@ from pathlib import Path
 
 import pytest
 
-from betabo.files import added_files, whole_file, whole_folder, write_bytes, write_text
+from betabo.files import (
+    added_files,
+    end_of,
+    private_file,
+    private_folder,
+    whole_file,
+    whole_folder,
+    write_bytes,
+    write_text,
+)
 
 
 @pytest.fixture
@@ -278,3 +287,23 @@ class TestWholeFolder:
         assert len(calls) == 3
         assert os.listdir(tmp_path / "model") == ["part"]
         assert os.listdir(tmp_path) == ["model"]
+
+
+class TestPrivate:
+    def test_is_the_owners_alone_where_it_is_new(self, tmp_path: Path, umask: Callable[[int], int]) -> None:
+        private_folder(tmp_path / "a" / "b")
+        private_file(tmp_path / "a" / "b" / "c")
+        assert [mode(tmp_path / place) for place in ("a", "a/b", "a/b/c")] == [0o755, 0o700, 0o600]
+
+    def test_stays_as_it_is_where_it_is_there(self, tmp_path: Path, umask: Callable[[int], int]) -> None:
+        write_text(tmp_path / "file", "x")
+        private_file(tmp_path / "file")
+        private_folder(tmp_path)
+        assert (tmp_path / "file").read_text() == "x"
+        assert mode(tmp_path / "file") == 0o644
+
+
+def test_the_end_of_a_file_is_read_alone(tmp_path: Path) -> None:
+    write_bytes(tmp_path / "log", b"0123456789")
+    assert end_of(tmp_path / "log", 4) == b"6789"
+    assert end_of(tmp_path / "log") == b"0123456789"

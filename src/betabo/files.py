@@ -1,4 +1,4 @@
-"""Files and folders that appear whole or not at all, with the modes that the user's umask asks for.
+"""Files and folders that appear whole or not at all, with the modes that the user's umask asks for; private ones.
 
 What is written goes into a hidden folder beside the target and is moved to its place when it is complete. So an
 exception or a killed process leaves what was there before; after a kill the hidden folder stays behind too.
@@ -11,7 +11,7 @@ import secrets
 import shutil
 import stat
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 
@@ -100,6 +100,26 @@ def added_files(folder: str | os.PathLike[str], *, last: str) -> Iterator[Path]:
         _set_ordinary_modes(temporary)
         for name in sorted(os.listdir(temporary), key=lambda name: (name == last, name)):
             os.replace(temporary / name, target / name)
+
+
+def private_folder(path: Path) -> None:
+    """Make a folder, if it is not there, that its owner alone may look into; what it lies in is ordinary."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with suppress(FileExistsError):
+        path.mkdir(mode=0o700)
+
+
+def private_file(path: Path) -> None:
+    """Make an empty file, if it is not there, that its owner alone may read and write."""
+    with suppress(FileExistsError):
+        os.close(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600))
+
+
+def end_of(path: Path, most: int = 65536) -> bytes:
+    """The last bytes of a file, however long it is."""
+    with path.open("rb") as file:
+        file.seek(max(0, path.stat().st_size - most))
+        return file.read(most)
 
 
 @contextmanager

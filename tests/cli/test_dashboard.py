@@ -1,7 +1,11 @@
 from __future__ import annotations
 
+import http.client
+import json
 import socket
 import sys
+import threading
+from wsgiref.simple_server import WSGIServer
 
 import optuna
 import pytest
@@ -12,16 +16,29 @@ from cli.command_case import Betabo, one_line
 def test_dashboard_serves_this_machine_alone(
     betabo: Betabo, tuned: optuna.Study, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    dashboard = pytest.importorskip("optuna_dashboard", reason="the dashboard is not installed")
-    served: list[tuple[object, str, int]] = []
-    monkeypatch.setattr(
-        dashboard, "run_server", lambda storage, host, port: served.append((storage.get_all_studies(), host, port))
-    )
-    result = betabo("dashboard", "--port", "8123")
+    pytest.importorskip("optuna_dashboard", reason="the dashboard is not installed")
+    answers: list[tuple[int, int]] = []
+
+    def visit(server: WSGIServer) -> None:
+        address, port = server.server_address[:2]
+        assert address == "127.0.0.1"
+        for origin in (f"http://127.0.0.1:{port}", "http://evil.example"):
+            connection = http.client.HTTPConnection("127.0.0.1", port, timeout=60)
+            threading.Thread(target=server.handle_request).start()
+            connection.request("GET", "/api/studies", headers={"Origin": origin})
+            answer = connection.getresponse()
+            body = answer.read()
+            answers.append((answer.status, len(json.loads(body)["study_summaries"]) if answer.status == 200 else 0))
+            connection.close()
+
+    monkeypatch.setattr(WSGIServer, "serve_forever", visit)
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    result = betabo("dashboard", "--port", str(port))
     assert result.exit_code == 0
-    assert "http://127.0.0.1:8123/" in result.stdout
-    [(studies, host, port)] = served
-    assert (host, port, len(studies)) == ("127.0.0.1", 8123, 2)
+    assert f"http://127.0.0.1:{port}/" in result.stdout
+    assert answers == [(200, 2), (403, 0)]
 
 
 def test_missing_dashboard_names_the_extra(betabo: Betabo, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -37,6 +54,6 @@ def test_a_port_that_is_taken_is_named(betabo: Betabo, tuned: optuna.Study) -> N
         port = other.getsockname()[1]
         result = betabo("dashboard", "--port", str(port))
     assert result.exit_code == 2
-    last = result.stderr.splitlines()[-1]  # after what the server says
+    last = result.stderr
     assert last.startswith(f"error: port {port} of 127.0.0.1 cannot be used: ")
-    assert last.endswith("; choose another with --port.")
+    assert last.endswith("; choose another with --port.\n")

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import os
 import signal
+import sqlite3
 from collections.abc import Callable
 from pathlib import Path
 
@@ -92,6 +93,30 @@ def test_a_run_ends_when_the_study_has_its_trials(run: Run, capsys: pytest.Captu
     assert lines[0] == "study tuning: echo {x}"
     assert [line[:13] for line in lines[1:]] == ["[1/2] trial 0", "[2/2] trial 1"]
     assert "value 0.25  best 0.25  1.00s  x=" in lines[1]
+
+
+def test_a_clock_that_jumps_back_does_not_count_backwards(run: Run, capsys: pytest.CaptureFixture[str]) -> None:
+    hours = iter((20, 10))
+
+    def evaluate_then_jump(runner: ScriptedRunner) -> list[Event]:
+        events = evaluate(runner)
+        with sqlite3.connect("betabo.db") as storage:
+            ended = f"2030-01-01 {next(hours)}:00:00.000000"
+            storage.execute("UPDATE trials SET datetime_complete = ? WHERE number = ?", [ended, events[0].trial])
+        storage.close()
+        return events
+
+    one, _ = run(evaluate_then_jump, evaluate_then_jump)
+    one.to_the_end()
+    lines = capsys.readouterr().out.splitlines()
+    assert [line[:13] for line in lines[1:]] == ["[1/2] trial 0", "[2/2] trial 1"]
+
+
+def test_trials_that_are_told_together_are_counted_one_by_one(run: Run, capsys: pytest.CaptureFixture[str]) -> None:
+    one, _ = run(lambda runner: [*evaluate(runner), *evaluate(runner)])
+    one.to_the_end()
+    lines = capsys.readouterr().out.splitlines()
+    assert [line[:13] for line in lines[1:]] == ["[1/2] trial 0", "[2/2] trial 1"]
 
 
 def test_a_study_that_has_its_trials_starts_nothing(run: Run) -> None:

@@ -2,9 +2,11 @@ from __future__ import annotations
 
 import json
 import os
+import stat
 import subprocess
 import sys
 import time
+import tracemalloc
 from pathlib import Path
 from typing import Any
 
@@ -48,6 +50,28 @@ def test_the_last_line_is_the_value(workspace: Workspace) -> None:
     code = "import sys; print('loss'); print(sys.argv[1]); print(); print('done', file=sys.stderr)"
     assert run(script(code), workspace) == 0.25
     assert set(workspace.log.read_text().split()) == {"loss", "0.25", "done"}
+
+
+def test_output_without_newlines_takes_little_memory(workspace: Workspace) -> None:
+    code = "for _ in range(200): print('\\r' + 'x' * 99_999, end='')\nprint()\nprint(0.5)"
+    tracemalloc.start()
+    try:
+        assert run(script(code), workspace) == 0.5
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert peak < 2e6  # of 20 MB
+    assert workspace.log.stat().st_size == 200 * 100_000 + len("\n0.5\n")
+
+
+def test_a_last_line_too_long_to_be_kept_is_no_value(workspace: Workspace) -> None:
+    with pytest.raises(ObjectiveError, match=r"the command's last line is '\.\.\.000"):
+        run(script("print('1.' + '0' * 200_000)"), workspace)
+
+
+def test_logs_are_the_users_alone(workspace: Workspace) -> None:
+    run(script("print('secret'); print(1)"), workspace)
+    assert stat.S_IMODE(workspace.log.parent.stat().st_mode) == 0o700
 
 
 @pytest.mark.parametrize("line", ["1 2.5", "1,2.5", "1, 2.5"])

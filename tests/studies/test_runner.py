@@ -190,8 +190,6 @@ def test_a_changed_kernel_is_an_event(make_plan: MakePlan) -> None:
     run_study(make_plan(trials=2, config=Config(kernel="beta", starting_points=1000)), on_event=events.append)
     changed = [event.message for event in events if event.kind == "warning"]
     assert changed == [f"kernel was {Config.kernel} and is beta now."]
-        f"kernel was {Config.kernel} and is beta now."
-    ]
 
 
 @pytest.mark.slow

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import os
 import sqlite3
+import stat
 import threading
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -32,6 +33,15 @@ def test_a_file_is_created_and_found_again() -> None:
     make_study()
     assert load_study("tuning", URL).study_name == "tuning"
     assert study_names(URL) == ["tuning"]
+
+
+def test_a_new_file_is_the_users_alone_and_one_that_is_there_stays() -> None:
+    open_storage(URL)
+    file = Path("studies.db")
+    assert stat.S_IMODE(file.stat().st_mode) == 0o600
+    file.chmod(0o644)
+    open_storage(URL)
+    assert stat.S_IMODE(file.stat().st_mode) == 0o644
 
 
 def test_close_names_are_suggested() -> None:

@@ -4,6 +4,7 @@ import csv
 import json
 import sys
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +12,7 @@ import optuna
 import pytest
 from optuna.trial import TrialState
 
+from betabo.space import Categorical, Float, Space
 from betabo.studies import Plan, StudyError, export, load_study, open_study, parse_parameters, trial_rows
 from betabo.studies.worker import run_worker
 
@@ -139,3 +141,21 @@ def test_parquet_without_pyarrow_names_the_extra(study: optuna.Study, monkeypatc
     with pytest.raises(ImportError, match=r"pip install 'betabo\[tables\]'"):
         export(study, "trials.parquet")
     assert not Path("trials.parquet").exists()
+
+
+def test_no_cell_of_a_csv_file_is_a_formula(make_plan: MakePlan) -> None:
+    formulas = ["=1+1", "+1", "-1", "@SUM(A1)", "\tx", "\rx"]
+    Path("train.py").write_text("def objective(p):\n  raise RuntimeError(p['=act'])", encoding="utf-8")
+    space = Space({"=act": Categorical(formulas), "x": Float(-2.0, -1.0)})
+    plan = make_plan(space=space, trials=1)
+    for text in formulas:
+        open_study(plan).enqueue_trial({"=act": text, "x": -1.5})
+    run_worker(replace(plan, trials=len(formulas)))
+    export(load_study("test"), "trials.csv", format="csv")
+    with Path("trials.csv").open(encoding="utf-8", newline="") as file:
+        head, *rows = csv.reader(file)
+    assert "'=act" in head
+    told = [dict(zip(head, row, strict=True)) for row in rows if "withdrawn" not in row]
+    assert {row["'=act"] for row in told if row["'=act"]} == {f"'{text}" for text in formulas}
+    assert {row["x"] for row in told if row["x"]} == {"-1.5"}  # a number is one
+    assert not [cell for row in rows for cell in row if cell.startswith(("=", "+", "@", "\t", "\r"))]

@@ -7,6 +7,7 @@ import sys
 import threading
 from collections import Counter
 from collections.abc import Callable
+from datetime import datetime, tzinfo
 from pathlib import Path
 from typing import Any
 
@@ -126,6 +127,23 @@ def test_pruned_trials_count(make_plan: MakePlan) -> None:
     plan = make_plan(objective=objective_file("import optuna\ndef f(x, y): raise optuna.TrialPruned"), trials=3)
     run_worker(plan)
     assert states(plan) == {"pruned": 3}
+
+
+def test_a_clock_that_jumps_makes_no_row_of_failures(make_plan: MakePlan, monkeypatch: pytest.MonkeyPatch) -> None:
+    """By the clock, the failures are the last trials; by their numbers every other trial has a value."""
+
+    class Clock(datetime):
+        @classmethod
+        def now(cls, tz: tzinfo | None = None) -> datetime:
+            failed = Path("calls").exists() and Path("calls").stat().st_size % 2
+            return datetime(2030, 1, 1, 20 if failed else 10)
+
+    monkeypatch.setattr("optuna.storages._rdb.storage.datetime", Clock)
+    code = "import os\ndef f(x, y):\n  with open('calls', 'a') as calls: calls.write('x')\n"
+    code += "  if os.stat('calls').st_size % 2: 1 / 0\n  return x\n"
+    plan = make_plan(objective=objective_file(code), config=Config(max_failures=2, starting_points=99), trials=6)
+    run_worker(plan)
+    assert states(plan) == {"failed": 3, "complete": 3}
 
 
 def test_too_many_failures_in_a_row_stop_the_study(make_plan: MakePlan) -> None:

@@ -21,13 +21,15 @@ def dashboard(
     Example: betabo dashboard --port 8081
     """
     with needs_extra("dashboard", "the dashboard needs optuna-dashboard"):
-        from optuna_dashboard import run_server
+        from optuna_dashboard import wsgi
+    from betabo.cli.local_server import for_this_machine, serve
     from betabo.studies.storage import open_storage
 
     opened = open_storage(storage, must_exist=True)
-    typer.echo(f"http://127.0.0.1:{port}/ (Ctrl-C stops)")
     try:
-        run_server(opened.backend, host="127.0.0.1", port=port)
+        with serve(for_this_machine(wsgi(opened.backend), port), port) as server:
+            typer.echo(f"http://127.0.0.1:{port}/ (Ctrl-C stops)")
+            server.serve_forever()
     except OSError as error:
         raise ValueError(
             f"port {port} of 127.0.0.1 cannot be used: {error.strerror}; choose another with --port."

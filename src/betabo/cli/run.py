@@ -109,6 +109,8 @@ class StudyRun:
         self._reader = TrialReader(study)
         self._trials: Sequence[TrialRecord] = self._reader.read()
         self._before = self._finished()
+        self._told: set[int] = set()
+        self._ended_before: set[int] = set()  # at the look before the last one
         self._started = time.monotonic()
         self._interrupts = 0
         self._ready: float | None = None
@@ -222,6 +224,8 @@ class StudyRun:
         if event.kind in ("warning", "died", "interrupted", "lost") and event.message and not cut_off_here:
             trial = "" if event.trial is None else f"trial {event.trial}: "
             self._say(f"{trial}{event.message}")
+        if event.trial is not None and event.kind != "began":
+            self._told.add(event.trial)
         if event.kind == "finished" and self._style is ProgressStyle.PLAIN:
             self._screen.print(self._line(event), soft_wrap=True)
 
@@ -233,7 +237,7 @@ class StudyRun:
 
     def _line(self, event: Event) -> str:
         """A finished trial on one line, with what was known when it ended."""
-        known = self._until(event.trial)
+        known = self._known()
         count = f"[{sum(trial.counts for trial in known):{len(str(self._plan.trials))}}/{self._plan.trials}]"
         if event.state == "complete":
             found = f"value {values_text(event.values)}  {self._best_of(known)}"
@@ -244,11 +248,12 @@ class StudyRun:
         rest = [assignments(part, _MOST_SHOWN) for part in parts if part]
         return "  ".join([f"{count} trial {event.trial}", found, duration(event.seconds), *rest])
 
-    def _until(self, number: int | None) -> list[TrialRecord]:
-        """The trials that had ended when a trial ended."""
-        ends = {trial.number: trial.finished for trial in self._trials if trial.finished is not None}
-        end = ends.get(-1 if number is None else number, datetime.max)
-        return [trial for trial in self._trials if ends.get(trial.number, datetime.max) <= end]
+    def _known(self) -> list[TrialRecord]:
+        """The trials that have ended as far as was told; those of other commands are known after another look.
+
+        By the order of what is told and not by the clock, which may jump.
+        """
+        return [trial for trial in self._trials if trial.number in self._told | self._ended_before]
 
     def _best_of(self, trials: Sequence[TrialRecord]) -> str:
         best = best_trials(trials, self._plan.directions)
@@ -259,7 +264,9 @@ class StudyRun:
     def _read(self) -> None:
         """See what is new in the storage; a storage in trouble is the workers' concern, who wait and tell."""
         with suppress(StudyError), patience(0):
-            self._trials = self._reader.read()
+            trials = self._reader.read()
+            self._ended_before = {trial.number for trial in self._trials if trial.finished is not None}
+            self._trials = trials
 
     def _is_enough(self) -> bool:
         """Whether a rule says that the study may stop."""

@@ -18,6 +18,7 @@ from pathlib import Path
 from string import Formatter
 from typing import IO, Any
 
+from betabo.files import end_of, private_folder
 from betabo.space import Space
 from betabo.studies.errors import EvaluationFailedError, ObjectiveError, StudyError
 from betabo.studies.process import kill_group
@@ -26,7 +27,7 @@ from betabo.studies.workspace import Workspace
 
 LAST_LINE = "last-line"
 _OWN_NAMES = ("trial", "output")
-_TAIL = 65536  # bytes of standard output that are kept to find the last line
+_TAIL = 65536  # bytes of standard output, or up to twice as many, that are kept to find the last line
 _DEATH_SIGNAL = 1  # PR_SET_PDEATHSIG
 _RUNNING: set[int] = set()  # process groups
 
@@ -154,7 +155,7 @@ def kill_running() -> None:
 
 def _run(arguments: list[str], environment: dict[str, str], log: Path, timeout: float | None) -> bytes:
     """Run a program to its end; returns the end of its standard output."""
-    log.parent.mkdir(parents=True, exist_ok=True)
+    private_folder(log.parent)
     with log.open("ab", buffering=0) as file:
         try:
             process = subprocess.Popen(
@@ -183,36 +184,48 @@ def _run(arguments: list[str], environment: dict[str, str], log: Path, timeout: 
             _RUNNING.discard(process.pid)
             output = tail.finish()
     if code:
-        raise EvaluationFailedError(f"{_show_code(code)}: {_last_line(_end_of(log)) or 'it printed nothing'}")
+        raise EvaluationFailedError(f"{_show_code(code)}: {_last_line(end_of(log)) or 'it printed nothing'}")
     return output
 
 
 class _Tail:
-    """Copies a stream to a file in a thread, and keeps its end."""
+    """Copies a stream to a file in a thread, and keeps its end, in memory that does not grow with what is printed."""
 
     def __init__(self, stream: IO[bytes], file: IO[bytes]) -> None:
-        self._stream, self._file, self._end = stream, file, b""
+        self._stream, self._file, self._end, self._is_cut = stream, file, bytearray(), False
         self._thread = threading.Thread(target=self._copy, daemon=True)
         self._thread.start()
 
     def _copy(self) -> None:
-        line = b""
+        line = bytearray()
         while chunk := os.read(self._stream.fileno(), _TAIL):
-            self._end = (self._end + chunk)[-_TAIL:]
-            lines, newline, line = (line + chunk).rpartition(b"\n")
-            self._write(lines + newline)  # whole lines, as standard error goes to the same file
-        self._write(line)
+            self._keep(chunk)
+            lines, newline, rest = chunk.rpartition(b"\n")
+            if newline:
+                self._write(bytes(line) + lines + newline)  # whole lines, as standard error goes to the same file
+                line.clear()
+            line += rest
+            if len(line) > _TAIL:
+                self._write(bytes(line))
+                line.clear()
+        self._write(bytes(line))
+
+    def _keep(self, chunk: bytes) -> None:
+        self._end += chunk
+        if len(self._end) > 2 * _TAIL:  # and not at each chunk, which costs more than the chunk
+            del self._end[:-_TAIL]
+            self._is_cut = True
 
     def _write(self, data: bytes) -> None:
         with suppress(OSError, ValueError):  # a full disk, or a closed file, is no reason to let the program hang
             self._file.write(data)
 
     def finish(self) -> bytes:
-        """The end of the stream, once the program has ended."""
+        """The end of the stream, once the program has ended; dots stand for what was before it."""
         self._thread.join(5)  # a process that left the group may hold the pipe open for ever
         if not self._thread.is_alive():
             self._stream.close()
-        return self._end
+        return (b"..." if self._is_cut else b"") + bytes(self._end)
 
 
 def _die_with_parent() -> Callable[[], None] | None:
@@ -231,12 +244,6 @@ def _die_with_parent() -> Callable[[], None] | None:
 
 def _show_code(code: int) -> str:
     return f"exit code {code}" if code > 0 else f"killed by {signal.Signals(-code).name}"
-
-
-def _end_of(log: Path) -> bytes:
-    with log.open("rb") as file:
-        file.seek(max(0, log.stat().st_size - _TAIL))
-        return file.read()
 
 
 def _last_line(output: bytes) -> str:

@@ -20,6 +20,7 @@ from typing import IO
 
 from optuna.study import Study
 
+from betabo.files import end_of, private_folder
 from betabo.optimizer.stopping import Stopping
 from betabo.optuna.attributes import REASON
 from betabo.studies.database_errors import patience
@@ -84,7 +85,7 @@ class Runner:
         if self.study is None:
             self.study = open_study(self._plan, lambda line: self._events.put(Event("warning", message=line)))
         self._home = logs_of(self._plan, self.study)
-        self._home.mkdir(parents=True, exist_ok=True)
+        private_folder(self._home)
         for number in range(self._workers):
             self._launch(number)
 
@@ -264,7 +265,7 @@ class _Process:
         return signal.Signals(-code).name if code < 0 else f"exit code {code}"
 
     def last_words(self) -> str:
-        lines = self.log.read_text(encoding="utf-8", errors="replace").split("\n") if self.log.exists() else []
+        lines = end_of(self.log).decode("utf-8", "replace").split("\n") if self.log.exists() else []
         said = [line.strip() for line in lines if line.strip()]
         return f"{said[-1]} (see {self.log})" if said else self.cause()
 

@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from betabo.extras import install_extra, needs_extra
+from betabo.files import private_file
 from betabo.studies.database_errors import may_pass, was_reached, with_patience
 from betabo.studies.errors import DamagedStudyError, StudyError
 from betabo.suggestions import did_you_mean
@@ -174,7 +175,7 @@ def _parse_url(url: str) -> URL:
 
 
 def _check_file(address: URL, must_exist: bool) -> None:
-    """Refuse an SQLite file that is missing, damaged, or another program's."""
+    """Refuse an SQLite file that is missing, damaged, or another program's; make a new one its owner's alone."""
     name = str(address.database)
     if name == ":memory:":
         raise StudyError("the storage is in memory, which is not kept; expected sqlite:///FILE.")
@@ -190,6 +191,7 @@ def _check_file(address: URL, must_exist: bool) -> None:
             raise StudyError(f"the folder of the storage {path} does not exist; create {path.parent} first.")
         if not os.access(path.parent, os.W_OK):
             raise StudyError(f"the storage {path} cannot be created: the folder {path.parent.absolute()} is read-only.")
+        private_file(path)  # a command, a constant or an error in it may hold a secret
         return
     if not os.access(path, os.R_OK):
         raise StudyError(f"the storage {path} cannot be read; check its permissions.")

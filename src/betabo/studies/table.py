@@ -64,7 +64,8 @@ def export(study: Study, path: str | PathLike[str], format: Format = "parquet") 
     Args:
         study: The study.
         path: The file, which is replaced if it is there.
-        format: `"parquet"`, `"csv"` or `"json"`. Times are ISO 8601 in local time; lists in CSV are JSON.
+        format: `"parquet"`, `"csv"` or `"json"`. Times are ISO 8601 in local time. In CSV lists are JSON, and text
+            that a spreadsheet would take for a formula has an apostrophe before it.
 
     Raises:
         StudyError: The format is unknown, or the file cannot be written.
@@ -119,15 +120,23 @@ def _write_json(rows: list[dict[str, Any]], path: Path) -> None:
 
 def _write_csv(rows: list[dict[str, Any]], path: Path) -> None:
     with path.open("w", encoding="utf-8", newline="") as file:
-        writer = csv.DictWriter(file, list(rows[0]) if rows else ["number", "state"])
-        writer.writeheader()
+        columns = list(rows[0]) if rows else ["number", "state"]
+        csv.writer(file).writerow(map(_inert, columns))
+        writer = csv.DictWriter(file, columns)
         writer.writerows({key: _cell(value) for key, value in row.items()} for row in rows)
 
 
 def _cell(value: Any) -> Any:
-    return (
-        json.dumps(value) if isinstance(value, list | bool) else _iso(value) if hasattr(value, "isoformat") else value
-    )
+    if isinstance(value, list | bool):
+        return json.dumps(value)
+    if isinstance(value, str):
+        return _inert(value)
+    return _iso(value) if hasattr(value, "isoformat") else value
+
+
+def _inert(text: str) -> str:
+    """Text that no spreadsheet takes for a formula: an apostrophe before it says that it is text."""
+    return f"'{text}" if text.startswith(("=", "+", "-", "@", "\t", "\r")) else text
 
 
 def _iso(value: Any) -> str:

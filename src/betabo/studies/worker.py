@@ -8,7 +8,6 @@ import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass
-from datetime import datetime
 from functools import partial
 from typing import Any
 
@@ -284,7 +283,6 @@ class _Worker:
             for trial in ledger.trials
             if trial.number not in self._finished_before and ledger.state(trial) in COUNTED
         ]
-        recent.sort(key=lambda trial: trial.datetime_complete or datetime.min)
         last = recent[-self._plan.config.max_failures :]
         if len(last) == self._plan.config.max_failures and all(ledger.state(trial) == "failed" for trial in last):
             reason = last[-1].system_attrs.get(REASON, "no reason is known")

@@ -17,6 +17,7 @@ from contextlib import contextmanager
 from dataclasses import replace
 from typing import IO
 
+from betabo.files import private_folder
 from betabo.studies.command import kill_running
 from betabo.studies.errors import StudyError
 from betabo.studies.events import Event
@@ -58,7 +59,7 @@ def main() -> int:
 @contextmanager
 def print_to_log(workspace: Workspace) -> Iterator[None]:
     """Send what this process and its children print to the log of a trial."""
-    workspace.log.parent.mkdir(parents=True, exist_ok=True)
+    private_folder(workspace.log.parent)
     _flush()
     kept = os.dup(1), os.dup(2)
     log = os.open(workspace.log, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o666)

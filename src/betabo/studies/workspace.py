@@ -10,6 +10,8 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
+from betabo.files import private_folder
+
 
 @dataclass(frozen=True)
 class Workspace:
@@ -43,7 +45,8 @@ class Workspace:
 
     def make_folder(self) -> Path:
         """The folder, which exists afterwards, as an absolute path."""
-        self.folder.mkdir(parents=True, exist_ok=True)
+        private_folder(self.folder.parent)
+        self.folder.mkdir(exist_ok=True)
         return self.folder.absolute()
 
     def note(self, name: str, value: Any) -> None:
