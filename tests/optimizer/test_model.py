@@ -85,3 +85,21 @@ class TestSurrogate:
         data = known(values)
         found = Surrogate.fit(data, CONFIG, seed=0).incumbents(data, 4)
         assert {tuple(row) for row in found.tolist()} == {tuple(row) for row in POINTS[:4].tolist()}
+
+
+def test_a_thorough_fit_finds_back_from_noise_that_was_taken_for_signal() -> None:
+    points = np.hstack([np.random.default_rng(0).random((24, 2)), np.eye(2)[np.arange(24) % 2]])
+    noise = 0.4 * np.random.default_rng(0).standard_normal(24)
+    values = 4 * ((points[:, :2] - 0.4) ** 2).sum(axis=1) + noise
+    data = Data(points, values, np.empty((0, 4)), np.empty((0, 4)))
+    usual = Output.fit(data, values, Config(), 0, None)
+    thorough = Output.fit(data, values, Config(), 0, None, effort="thorough")
+    assert usual.state.noise < 0.01 < 0.05 < thorough.state.noise
+    again = Output.fit(data, values, Config(), 0, usual.state, effort="thorough")
+    assert again.state.noise > 0.05
+
+
+def test_a_thorough_fit_of_values_without_noise_is_the_usual_one() -> None:
+    usual = Output.fit(known(BOWL), BOWL, Config(), 0, None)
+    thorough = Output.fit(known(BOWL), BOWL, Config(), 0, None, effort="thorough")
+    assert thorough.state == usual.state

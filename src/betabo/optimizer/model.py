@@ -26,12 +26,13 @@ from betabo.kernels.catalogue import make_kernel
 from betabo.optimizer.config import Config
 from betabo.optimizer.data import Data, Points
 from betabo.optimizer.noise import is_seen, noise_model
-from betabo.surrogate import FitState, GaussianProcess, OutputTransform, covariance_factor, fit_gp
+from betabo.surrogate import FitReport, FitState, GaussianProcess, OutputTransform, covariance_factor, fit_gp
+from betabo.surrogate.likelihood import USUAL_NOISE
 
 _MOST_NOISE = 1e3  # standard deviation of the noise, in standard deviations of the values
 _MAX_ITERATIONS = 60  # of a fit
 _NOISY = FitState({}, noise=0.3)  # from which a thorough fit begins too
-_CLEARLY = 1.0  # logarithm of the ratio of two likelihoods
+_CLEARLY = 1.0  # by how much the logarithm of the likelihood has to be higher
 _REACH = 3.0  # predictions are cut off this many times the range of the values beyond them
 
 Effort = Literal["none", "usual", "thorough"]
@@ -105,7 +106,7 @@ class Output:
         if effort == "thorough" and noise == "unknown":  # one that took noise for signal does not find back by itself
             again = make_kernel(config.kernel, data.dims).double()
             other = fit_gp(x, y, again, noise=noise, variances=known, warm_start=_NOISY, restarts=0)
-            if is_seen(other[1]) and other[2].objective < report.objective - _CLEARLY:
+            if is_seen(other[1]) and _evidence(other[1], other[2]) > _evidence(state, report) + _CLEARLY:
                 process, state, report = other
                 kernel = again
         if len(data.failed):
@@ -315,6 +316,11 @@ def _transformed_variances(values: Points, variances: Points | None, transform: 
         return None
     deviations = np.minimum(np.sqrt(variances) * transform.slopes(values), _MOST_NOISE)
     return torch.from_numpy(np.square(deviations))
+
+
+def _evidence(state: FitState, report: FitReport) -> float:
+    """Logarithm of how likely the values are under a fit, whatever was believed of the noise beforehand."""
+    return USUAL_NOISE.cost(state.noise) - report.objective
 
 
 def _with_pending(process: GaussianProcess, pending: Tensor) -> GaussianProcess:

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from betabo.optuna.attributes import VARIANCE
     from betabo.optuna.best import best_trials
     from betabo.optuna.model import StudyModel, fit_study
+    from betabo.optuna.recommendation import Recommended, recommend
     from betabo.optuna.sampler import BetaSampler
     from betabo.optuna.space import from_distributions, to_distributions
     from betabo.optuna.trials import TrialRecord, read_trials
@@ -24,12 +25,14 @@ if TYPE_CHECKING:
 __all__ = [
     "VARIANCE",
     "BetaSampler",
+    "Recommended",
     "StudyModel",
     "TrialRecord",
     "best_trials",
     "fit_study",
     "from_distributions",
     "read_trials",
+    "recommend",
     "to_distributions",
 ]
 
@@ -39,6 +42,7 @@ __getattr__, __dir__ = loaded_when_used(
         "attributes": ["VARIANCE"],
         "best": ["best_trials"],
         "model": ["StudyModel", "fit_study"],
+        "recommendation": ["Recommended", "recommend"],
         "sampler": ["BetaSampler"],
         "space": ["from_distributions", "to_distributions"],
         "trials": ["TrialRecord", "read_trials"],

@@ -92,13 +92,14 @@ class StudyModel:
         return np.asarray(sign * self.surrogate.objectives[objective].draws(units, count, seed))
 
 
-def known_data(study: optuna.Study, config: Config) -> StudyData:
-    """The trials of a study as the model of `fit_study` sees them.
+def known_data(study: optuna.Study, config: Config, pruned: bool = True) -> StudyData:
+    """The trials of a study as the model of `fit_study` sees them, or without those that were pruned.
 
     Raises:
         ValueError: If there are fewer than two finished trials, or they have no parameter in common.
     """
     trials = study.get_trials(deepcopy=False)
+    trials = [trial for trial in trials if pruned or trial.state != optuna.trial.TrialState.PRUNED]
     common = optuna.search_space.intersection_search_space(trials)
     distributions = {name: d for name, d in common.items() if not d.single()}
     if not distributions:

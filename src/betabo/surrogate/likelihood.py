@@ -54,6 +54,10 @@ class NoisePrior:
     start: float = math.exp(-5.0)
     lowest: float = 1e-6
 
+    def cost(self, variance: float) -> float:
+        """What a variance adds to the negative log posterior, up to a constant."""
+        return 0.5 * ((math.log(variance) - self.location) / self.deviation) ** 2
+
 
 USUAL_NOISE = NoisePrior()
 """The prior of a model of the whole cube."""
@@ -215,7 +219,7 @@ class Likelihood:
         if self.noise_model == "unknown":
             location, scale = self.noise_prior.location, self.noise_prior.deviation
             deviation = (vector[-1] - location) / scale
-            value += 0.5 * deviation**2
+            value += self.noise_prior.cost(noise)
             trace = slope.trace() if self.variances is None else slope.diagonal()[self.variances.isnan()].sum()
             gradient[-1] = float(trace) * noise + deviation / scale
         return value
