@@ -19,7 +19,7 @@ if TYPE_CHECKING:
         beta_matern_covariance,
     )
     from betabo.optimizer import Config, Optimizer, maximize, minimize
-    from betabo.problem import Problem
+    from betabo.problem import Problem, at_most, simplex
     from betabo.space import Categorical, Fixed, Float, Int, Space
 
 __version__ = "0.1.0"
@@ -37,11 +37,13 @@ __all__ = [
     "Problem",
     "Space",
     "__version__",
+    "at_most",
     "beta_additive_covariance",
     "beta_covariance",
     "beta_matern_covariance",
     "maximize",
     "minimize",
+    "simplex",
 ]
 
 __getattr__, __dir__ = loaded_when_used(
@@ -56,7 +58,7 @@ __getattr__, __dir__ = loaded_when_used(
             "beta_matern_covariance",
         ],
         "optimizer": ["Config", "Optimizer", "maximize", "minimize"],
-        "problem": ["Problem"],
+        "problem": ["Problem", "at_most", "simplex"],
         "space": ["Categorical", "Fixed", "Float", "Int", "Space"],
     },
 )

@@ -10,6 +10,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -18,6 +19,11 @@ from botorch.acquisition.acquisition import AcquisitionFunction
 from botorch.generation.gen import gen_candidates_scipy
 from torch import Tensor
 from torch.quasirandom import SobolEngine
+
+Array: TypeAlias = npt.NDArray[np.float64]
+
+Ascend: TypeAlias = Callable[[Callable[[Array], tuple[float, Array]], Array, int], Array]
+"""A way to climb: of a function with its slope, starts `n x d` and a number of iterations; it gives points `n x d`."""
 
 
 @dataclass(frozen=True)
@@ -48,6 +54,8 @@ def maximize(
     seed: int,
     options: MaximizeOptions | None = None,
     snap: Callable[[Tensor], Tensor] | None = None,
+    ascend: Ascend | None = None,
+    more: Tensor | None = None,
 ) -> tuple[Tensor, Tensor]:
     """Maximize over the unit cube by bound-constrained gradient steps from many kinds of starts.
 
@@ -56,7 +64,9 @@ def maximize(
         incumbents: The best points known, best first, `k x d`.
         seed: Seed of the starts.
         options: How hard to look.
-        snap: Maps points `b x d` to admissible ones, for discrete coordinates.
+        snap: Maps points `b x d` to admissible ones, for discrete coordinates and known constraints.
+        ascend: How to climb from the starts; None climbs in the whole cube.
+        more: Further points at which to look first, `n x d`.
 
     Returns:
         Points, `m x d`, best first, and their values, `m`. The first is the answer; the others are what to take if
@@ -65,17 +75,22 @@ def maximize(
     options = MaximizeOptions() if options is None else options
     snap = (lambda points: points) if snap is None else snap
     kinds = [snap(points) for points in starting_points(incumbents, options, seed)]
+    kinds += [] if more is None else [more]
     values = [_evaluate(acquisition, points) for points in kinds]
     chosen = []
     for points, scores in zip(kinds, values, strict=True):
         best = scores.topk(min(options.starts, len(scores))).indices
         chosen.append(points[best])
     starts = torch.unique(torch.cat(chosen), dim=0)
-    # BoTorch warns of a line search that gives up. It does no harm, because the best point met is taken.
-    with warnings.catch_warnings(record=True):
-        ascended, _ = gen_candidates_scipy(
-            starts.unsqueeze(-2), acquisition, 0.0, 1.0, options={"maxiter": options.max_iterations}
-        )
+    if ascend is not None:
+        function = _with_slope(acquisition)
+        ascended = torch.from_numpy(ascend(function, starts.numpy(), options.max_iterations)).unsqueeze(-2)
+    else:
+        # BoTorch warns of a line search that gives up. It does no harm, because the best point met is taken.
+        with warnings.catch_warnings(record=True):
+            ascended, _ = gen_candidates_scipy(
+                starts.unsqueeze(-2), acquisition, 0.0, 1.0, options={"maxiter": options.max_iterations}
+            )
     ascended = _onto_near_faces(ascended.detach().squeeze(-2).clamp(0, 1), reach=1e-9)  # where rounding kept it off
     finalists = snap(torch.cat([_onto_near_faces(ascended), ascended, starts]))
     scores = _evaluate(acquisition, finalists)
@@ -115,6 +130,18 @@ def starting_points(incumbents: Tensor, options: MaximizeOptions, seed: int) -> 
     vertices = np.concatenate([np.round(centres), generator.integers(2, size=(count // 4, dims)).astype(np.float64)])
     sets = [everywhere.numpy(), around, np.concatenate([onto_faces, single]), vertices]
     return [torch.from_numpy(points).to(incumbents) for points in sets]
+
+
+def _with_slope(acquisition: AcquisitionFunction) -> Callable[[Array], tuple[float, Array]]:
+    """An acquisition function of one point, an array, with its gradient."""
+
+    def function(point: Array) -> tuple[float, Array]:
+        x = torch.from_numpy(point).clone().requires_grad_()
+        value = acquisition(x[None, None]).sum()
+        (slope,) = torch.autograd.grad(value, x)
+        return float(value.detach()), slope.numpy()
+
+    return function
 
 
 def _some_coordinates(generator: np.random.Generator, count: int, dims: int) -> npt.NDArray[np.bool_]:

@@ -24,6 +24,7 @@ from betabo.optimizer.model import Effort, Surrogate
 from betabo.optimizer.noise import is_seen, noise_model
 from betabo.optimizer.threads import few_threads
 from betabo.optimizer.turns import SMALLEST_RADIUS, Step, next_turn, radius
+from betabo.problem.region import Region
 from betabo.surrogate import FitState
 
 Snap = Callable[[Points], Points]
@@ -70,6 +71,7 @@ def propose(
     neighbours: Snap | None = None,
     numeric: npt.NDArray[np.bool_] | None = None,
     index: int | None = None,
+    region: Region | None = None,
 ) -> Proposal:
     """Choose the next points.
 
@@ -91,8 +93,12 @@ def propose(
         numeric: Which coordinates are numbers, `d`; None where all are.
         index: Number of the first point within the search; None counts the points of `data`. Workers that ask at the
             same time with different numbers get different starting points.
+        region: Where known constraints hold; no point lies elsewhere.
     """
     snap = (lambda points: points) if snap is None else snap
+    anywhere = snap
+    if region is not None:
+        snap, neighbours = _inside(region, data, neighbours)
     first = data.total if index is None else index
     outputs = data.objectives.shape[1] + data.constraints.shape[1]
     states, local_state = tuple(states[:outputs]), states[outputs] if len(states) > outputs else None
@@ -105,10 +111,12 @@ def propose(
             purpose = mix_seeds(seed, number)
             torch.manual_seed(purpose)
             if data.total + len(points) < config.design_size(data.dims) or len(data.points) < 2:
-                chosen = _design_point(data, points, config, seed, number, snap)
+                chosen = _design_point(data, points, config, seed, number, snap, region)
                 origins.append("start")
             elif not _sees_noise(data, config, states) and (
-                local := _local(data, points, origins, config, purpose, local_state, numeric, snap, neighbours)
+                local := _local(
+                    data, points, origins, config, purpose, local_state, numeric, anywhere, neighbours, region
+                )
             ):
                 chosen, local_state, figures = local
                 diagnostics = diagnostics or figures
@@ -123,17 +131,32 @@ def propose(
                 began = time.perf_counter()
                 again = _second_look(surrogate, data, points, config)
                 if again is None:
-                    chosen = _search(surrogate, choice, data, points, config, purpose, snap, neighbours)
+                    chosen = _search(surrogate, choice, data, points, config, purpose, snap, neighbours, region)
                 else:
                     chosen = again
                 origins.append("model")
                 diagnostics["acquisition_seconds"] = (
                     diagnostics.get("acquisition_seconds", 0.0) + time.perf_counter() - began
                 )
-            points.append(chosen)
+            points.append(chosen if region is None else region.settle(chosen))
     if local_state is not None and len(states) == outputs:
         states = (*states, local_state)
     return Proposal(np.stack(points), origins, states, diagnostics, surrogate)
+
+
+def _inside(region: Region, data: Data, neighbours: Snap | None) -> tuple[Snap, Snap | None]:
+    """What maps points into the region, and what gives the allowed neighbours of one."""
+    near = data.points[region.holds(data.points)] if len(data.points) else data.points
+
+    def snap(points: Points) -> Points:
+        return region.repair(points, near)
+
+    def allowed(point: Points) -> Points:
+        assert neighbours is not None
+        beside = neighbours(point)
+        return beside[region.holds(beside)]
+
+    return snap, None if neighbours is None else allowed
 
 
 def _local(
@@ -146,6 +169,7 @@ def _local(
     numeric: npt.NDArray[np.bool_] | None,
     snap: Snap,
     neighbours: Snap | None,
+    region: Region | None,
 ) -> tuple[Points, FitState, dict[str, Any]] | None:
     """A point near the best one, with the state and the figures of its fit; None if that is not what is to be done."""
     if not config.takes_local_steps or data.values.ndim > 1 or data.constraints.shape[1]:
@@ -165,6 +189,7 @@ def _local(
         numeric=numeric,
         snap=snap,
         neighbours=neighbours,
+        region=region,
     )
     if found is None:
         return None
@@ -200,9 +225,16 @@ def _search(
     seed: int,
     snap: Snap,
     neighbours: Snap | None,
+    region: Region | None,
 ) -> Points:
     pending = torch.from_numpy(np.concatenate([data.pending, *(p[None] for p in chosen)]))
-    look = partial(maximize, seed=seed, snap=lambda t: torch.from_numpy(snap(t.numpy())))
+    look = partial(
+        maximize,
+        seed=seed,
+        snap=lambda t: torch.from_numpy(snap(t.numpy())),
+        ascend=None if region is None else region.ascend,
+        more=None if region is None else torch.from_numpy(region.pool),
+    )
     acquisition = lean_form(surrogate.acquisition(choice.data, pending, config, seed))
     candidates, values = look(acquisition, surrogate.incumbents(choice.data, _INCUMBENTS))
     if choice.others is not None:  # once more, with what was left out there
@@ -261,12 +293,17 @@ def _new(ranked: Points, seen: Points, config: Config) -> Points | None:
     return None
 
 
-def _design_point(data: Data, chosen: list[Points], config: Config, seed: int, index: int, snap: Snap) -> Points:
+def _design_point(
+    data: Data, chosen: list[Points], config: Config, seed: int, index: int, snap: Snap, region: Region | None
+) -> Points:
     """The next point of the starting design, new if the space has a new one."""
-    engine = SobolEngine(data.dims, scramble=True, seed=mix_seeds(seed, 0))
-    engine.fast_forward(index)
-    candidates = snap(engine.draw(64, dtype=torch.float64).numpy())
     seen = np.concatenate([data.seen(), *(p[None] for p in chosen)])
+    if region is None:
+        engine = SobolEngine(data.dims, scramble=True, seed=mix_seeds(seed, 0))
+        engine.fast_forward(index)
+        candidates = snap(engine.draw(64, dtype=torch.float64).numpy())
+    else:
+        candidates = region.spread(seen, index)
     if not len(seen):
         return np.asarray(candidates[0])
     return _first_new(candidates, seen, config, mix_seeds(seed, index), snap)

@@ -32,9 +32,10 @@ from scipy.spatial.distance import pdist
 from torch import Tensor
 
 from betabo.acquisition.lean import lean_form
-from betabo.acquisition.maximize import maximize
+from betabo.acquisition.maximize import Ascend, maximize
 from betabo.kernels.quadratic import QuadraticKernel
 from betabo.optimizer.data import Data, Points
+from betabo.problem.region import Region
 from betabo.surrogate import FitState, GaussianProcess, NoisePrior, fit_gp
 from betabo.surrogate.likelihood import Noise
 
@@ -74,6 +75,7 @@ def local_step(
     numeric: npt.NDArray[np.bool_] | None = None,
     snap: Snap | None = None,
     neighbours: Snap | None = None,
+    region: Region | None = None,
 ) -> LocalStep | None:
     """Look for a better point within a radius of the best one.
 
@@ -87,6 +89,7 @@ def local_step(
         numeric: Which coordinates are numbers, `d`; None where all are.
         snap: Maps points `n x d` to admissible ones.
         neighbours: Gives the admissible points next to one, `k x d`.
+        region: Where known constraints hold; no proposal lies elsewhere.
 
     Returns:
         The step, or None where there are too few points with the categories of the best one, or no number to move.
@@ -133,9 +136,12 @@ def local_step(
         low, high = np.minimum(low, edges.min(axis=0)), np.maximum(high, edges.max(axis=0))
     window = _Window(torch.from_numpy(low), torch.from_numpy(high - low))
 
-    def snap_inside(inside: Tensor) -> Tensor:
-        points = outwards(window.outwards(inside).numpy())
+    def admissible(points: Points) -> Points:
         points = points if snap is None else snap(points)
+        return points if region is None else region.repair(points, centre[None])
+
+    def snap_inside(inside: Tensor) -> Tensor:
+        points = admissible(outwards(window.outwards(inside).numpy()))
         return window.inwards(torch.from_numpy((points[:, numeric] - here) / radius)).clamp(0, 1)
 
     improvement = LogExpectedImprovement(process, best_f=process.y.min(), maximize=False)
@@ -148,10 +154,37 @@ def local_step(
         torch.cat([lowest.detach().squeeze(-2), incumbents]),
         seed=seed,
         snap=snap_inside,
+        ascend=None if region is None else _in_region(region, window, centre, numeric, radius),
     )
-    ranked = outwards(window.outwards(candidates).numpy())
-    ranked = ranked if snap is None else snap(ranked)
+    ranked = admissible(outwards(window.outwards(candidates).numpy()))
     return LocalStep(ranked, found, {**diagnostics, "radius": radius})
+
+
+def _in_region(
+    region: Region, window: _Window, centre: Points, numeric: npt.NDArray[np.bool_], radius: float
+) -> Ascend:
+    """Climbing in a window around the best point and within the region."""
+    here = centre[numeric]
+
+    def outwards(inside: Points) -> Points:
+        points = np.tile(centre, (len(inside), 1))
+        points[:, numeric] = np.clip(here + radius * window.outwards(torch.from_numpy(inside)).numpy(), 0.0, 1.0)
+        return points
+
+    def inwards(points: Points) -> Points:
+        return window.inwards(torch.from_numpy((points[..., numeric] - here) / radius)).clamp(0, 1).numpy()
+
+    def ascend(function: Callable[[Points], tuple[float, Points]], starts: Points, iterations: int) -> Points:
+        def of_point(point: Points) -> tuple[float, Points]:
+            value, inner = function(inwards(point))
+            slope = np.zeros(len(centre))
+            slope[numeric] = inner / (radius * window.width.numpy())
+            return value, slope
+
+        low, high = outwards(np.zeros((1, len(here))))[0], outwards(np.ones((1, len(here))))[0]
+        return inwards(region.ascend(of_point, outwards(starts), iterations, low, high))
+
+    return ascend
 
 
 def _fit(

@@ -24,6 +24,7 @@ from betabo.optimizer.progress import SearchProgress, show_progress
 from betabo.optimizer.result import SearchResult
 from betabo.optimizer.stopping import StopChoice, Stopping
 from betabo.problem import Problem
+from betabo.problem.known import KnownLike
 from betabo.problem.limits import LimitsLike
 from betabo.problem.problem import ObjectivesLike
 from betabo.space import Parameter, Space
@@ -40,6 +41,7 @@ def minimize(
     problem: Problem | None = None,
     objectives: ObjectivesLike = "minimize",
     constraints: LimitsLike = (),
+    known: KnownLike | Iterable[KnownLike] = (),
     budget: int = 50,
     seed: int | None = None,
     initial: Iterable[Any] = (),
@@ -70,6 +72,9 @@ def minimize(
             `{"loss": "minimize", "speed": "maximize"}`; see `SearchResult.front`.
         constraints: Limits of what the objective measures beside its value, such as `{"temperature": "<= 80"}`,
             `"20..80"` for both sides. They are modelled like the objective, and may be violated on the way.
+        known: Constraints on the parameters that no proposal violates, starting points included: text such as
+            `"x + y <= 1"`, `simplex("a", "b")` or `at_most(2, "a", "b", "c")`, a function of a point that returns True
+            or False, or, of bounds, SciPy's `LinearConstraint`, `NonlinearConstraint` and dictionaries.
         budget: Number of evaluations.
         seed: Seed of the search; None draws one.
         initial: Points to evaluate first, in the user's units.
@@ -110,6 +115,7 @@ def minimize(
         given[0],
         objectives=objectives,
         constraints=constraints,
+        known=known,
         seed=seed,
         initial=initial,
         known_points=known_points,

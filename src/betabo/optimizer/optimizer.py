@@ -24,6 +24,7 @@ from betabo.optimizer.stopping import Progress
 from betabo.optimizer.turns import Step
 from betabo.optimizer.variance import as_variance
 from betabo.problem import Problem
+from betabo.problem.known import KnownLike
 from betabo.problem.limits import LimitsLike
 from betabo.problem.problem import ObjectivesLike
 from betabo.schema import anything, listing, record, shortened, whole
@@ -58,6 +59,7 @@ class Optimizer:
         space: Bounds as pairs, a `scipy.optimize.Bounds`, a dictionary of parameters, a `Space`, or a whole `Problem`.
         objectives: A direction, or the name and direction of each objective, see `minimize`.
         constraints: Limits of what is measured beside the value, see `minimize`.
+        known: Constraints on the parameters that no proposal violates, see `minimize`.
         seed: Seed of the search; None draws one. The same seed gives the same proposals on the same machine.
         initial: Points to be asked for first, in the user's units.
         known_points: Results that are known already, see `minimize`.
@@ -79,6 +81,7 @@ class Optimizer:
         *,
         objectives: ObjectivesLike = "minimize",
         constraints: LimitsLike = (),
+        known: KnownLike | Iterable[KnownLike] = (),
         seed: int | None = None,
         initial: Iterable[Any] = (),
         known_points: KnownPoints = (),
@@ -86,7 +89,12 @@ class Optimizer:
         **settings: Any,
     ) -> None:
         self.problem = Problem.of(
-            space, objectives=objectives, constraints=constraints, initial=initial, known_points=known_points
+            space,
+            objectives=objectives,
+            constraints=constraints,
+            known=known,
+            initial=initial,
+            known_points=known_points,
         )
         self.space = self.problem.space
         self.config = Config.of(config, settings)
@@ -95,6 +103,7 @@ class Optimizer:
         self.seed = int(np.random.SeedSequence().generate_state(1)[0]) if seed is None else int(seed)
         self.history: list[Evaluation] = []
         self.pending: list[Pending] = []
+        self._region = self.problem.region(self.seed)
         self._queue = [self._unit(point) for point in self.problem.initial]
         for known in read_known(self.problem.known_points, self.problem):
             self.history.append(self._evaluation(Pending(known.unit, "known"), known.value))
@@ -136,6 +145,7 @@ class Optimizer:
                 snap=self.space.snap,
                 neighbours=None if self.space.is_continuous else self.space.neighbours,
                 numeric=self.space.numeric,
+                region=self._region,
             )
             self._states = proposal.states
             first = next((i for i, origin in enumerate(proposal.origins) if origin != "start"), 0)

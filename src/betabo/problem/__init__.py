@@ -1,7 +1,8 @@
 """What is searched for: a space with objectives, constraints, and what is known."""
 
+from betabo.problem.known import at_most, simplex
 from betabo.problem.limits import Limit
 from betabo.problem.measurement import VALUE, Measurement
 from betabo.problem.problem import DIRECTIONS, Direction, Problem
 
-__all__ = ["DIRECTIONS", "VALUE", "Direction", "Limit", "Measurement", "Problem"]
+__all__ = ["DIRECTIONS", "VALUE", "Direction", "Limit", "Measurement", "Problem", "at_most", "simplex"]

@@ -6,8 +6,10 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, fields
 from typing import Any, Literal, TypeAlias, get_args
 
+from betabo.problem.known import AtMost, KnownConstraint, KnownLike, Written, as_known
 from betabo.problem.limits import Limit, LimitsLike, as_limits
 from betabo.problem.measurement import VALUE, Measurement, read_measurement
+from betabo.problem.region import Region
 from betabo.schema import listing, one_of, record, table, text
 from betabo.space import Space, SpaceLike, as_space
 from betabo.suggestions import did_you_mean
@@ -19,7 +21,7 @@ DIRECTIONS: tuple[Direction, ...] = get_args(Direction)
 ObjectivesLike: TypeAlias = "Direction | Mapping[str, Direction]"
 """A direction, or one for each named objective, such as `{"loss": "minimize", "speed": "maximize"}`."""
 
-_MEASURED = record({}, {"objectives": table(one_of(DIRECTIONS)), "constraints": listing(text)})
+_MEASURED = record({}, {"objectives": table(one_of(DIRECTIONS)), "constraints": listing(text), "known": listing(text)})
 
 
 @dataclass(frozen=True)
@@ -30,6 +32,9 @@ class Problem:
         space: Bounds as pairs, a `scipy.optimize.Bounds`, a dictionary of parameters, or a `Space`.
         objectives: A direction, or the name and direction of each objective.
         constraints: Limits of what the objective measures beside its value, such as `{"temperature": "<= 80"}`.
+        known: Constraints on the parameters that no proposal violates: text such as `"x + y <= 1"`,
+            `simplex("a", "b")`, `at_most(2, "a", "b", "c")`, a function of a point that returns True or False, or
+            SciPy's of a box.
         initial: Points to evaluate first, in the user's units.
         known_points: Results that are known already, see `minimize`.
 
@@ -40,6 +45,7 @@ class Problem:
     space: Space
     objectives: Mapping[str, Direction] = field(default_factory=lambda: {VALUE: "minimize"})
     constraints: tuple[Limit, ...] = ()
+    known: tuple[KnownConstraint, ...] = ()
     initial: tuple[Any, ...] = ()
     known_points: Any = ()
 
@@ -49,12 +55,14 @@ class Problem:
         *,
         objectives: ObjectivesLike = "minimize",
         constraints: LimitsLike = (),
+        known: KnownLike | Iterable[KnownLike] = (),
         initial: Iterable[Any] = (),
         known_points: Any = (),
     ) -> None:
         object.__setattr__(self, "space", as_space(space))
         object.__setattr__(self, "objectives", _as_objectives(objectives))
         object.__setattr__(self, "constraints", as_limits(constraints))
+        object.__setattr__(self, "known", as_known(known, self.space))
         object.__setattr__(self, "initial", tuple(initial))
         object.__setattr__(self, "known_points", known_points)
 
@@ -98,6 +106,25 @@ class Problem:
             return given
         return read_measurement(given, self.names, self.measured, source)
 
+    def region(self, seed: int = 0) -> Region | None:
+        """Where all known constraints hold; None without them.
+
+        Args:
+            seed: Seed of the points with which the region is explored.
+
+        Raises:
+            ValueError: An initial point violates one, or none was found that satisfies them all.
+        """
+        if not self.known:
+            return None
+        region = Region(self.space, self.known, seed)
+        for point in self.initial:
+            violated = region.violated(self.space.to_unit(point))
+            if violated:
+                raise ValueError(f"the initial point {point!r} violates {violated}.")
+        _ = region.pool  # which says that there is no point
+        return region
+
     def losses(self, values: Iterable[float]) -> tuple[float, ...]:
         """The values, with the sign changed where they are to be maximized, so that less is better."""
         return tuple(sign * value for sign, value in zip(self.signs, values, strict=True))
@@ -117,6 +144,8 @@ class Problem:
             described["objectives"] = dict(self.objectives)
         if self.constraints:
             described["constraints"] = [f"{limit.name} {limit}" for limit in self.constraints]
+        if self.known:
+            described["known"] = [_as_text(constraint) for constraint in self.known]
         return described
 
     @classmethod
@@ -124,6 +153,12 @@ class Problem:
         """The problem in a space that `to_json` described; without points."""
         _MEASURED(data, "problem")
         return cls(space, **data)
+
+
+def _as_text(constraint: KnownConstraint) -> str:
+    if not isinstance(constraint, Written | AtMost):
+        raise ValueError(f"known constraint {constraint.text} cannot be saved; write it as text, such as 'x + y <= 1'.")
+    return constraint.text
 
 
 def _as_objectives(objectives: Any) -> dict[str, Direction]:
