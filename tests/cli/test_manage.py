@@ -34,3 +34,18 @@ def test_a_study_that_is_not_there_is_named(betabo: Betabo, tuned: optuna.Study)
     for command in (["delete", "tunde", "--yes"], ["rename", "tunde", "x"]):
         assert "Did you mean 'tuned'?" in one_line(betabo(*command))
     assert tuned.study_name in study_names()
+
+
+def test_widen_moves_the_box_and_the_study_goes_on(betabo: Betabo) -> None:
+    command = ["minimize", "train.py:paraboloid", "--param", "act=relu|gelu", "--starting-points", "60", "--seed", "0"]
+    first = [*command, "--param", "x=0..1", "--param", "layers=4..8:int"]
+    assert betabo(*first, "--trials", "4").exit_code == 0
+    widened = betabo("widen", "train-paraboloid", "layers=4..12", "x=0..2")
+    assert widened.exit_code == 0, widened.output
+    assert widened.stdout.startswith(
+        "moved: train-paraboloid has layers=4..12:int, x=0..2 now; 4 trials with a value lie in its box\n"
+    )
+    assert "which is x=0..1 now" in one_line(betabo(*first, "--trials", "6"))
+    second = betabo(*command, "--param", "x=0..2", "--param", "layers=4..12:int", "--trials", "6")
+    assert "it goes on after 4 trials" in second.stdout
+    assert "there is no parameter 'lay'" in one_line(betabo("widen", "train-paraboloid", "lay=4..12"))

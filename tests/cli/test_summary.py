@@ -5,6 +5,7 @@ import io
 from rich.console import Console
 
 from betabo.cli.summary import print_best, print_bound_hint, print_next, print_point
+from betabo.optimizer.beyond import GainBeyond
 from betabo.optuna.trials import TrialRecord
 
 
@@ -53,10 +54,16 @@ def test_what_is_missing_is_said() -> None:
 
 def test_the_hint_names_the_bounds() -> None:
     console = screen()
-    print_bound_hint(console, {})
+    print_bound_hint(console, {}, "s")
     assert text(console) == ""
-    print_bound_hint(console, {"lr": "upper", "n": "lower"})
-    assert text(console).startswith("lr (upper), n (lower) sit on bounds: the box may be too small there.")
+    gains = [GainBeyond("lr", "upper", 0.1, 0.3, 0.5, -0.1, 1.0), GainBeyond("n", "lower", 4, 2, -2.0, -3.0, -1.0)]
+    print_bound_hint(console, {"lr": "upper", "n": "lower"}, "my study", gains)
+    assert text(console).splitlines() == [
+        "lr (upper), n (lower) sit on bounds: the box may be too small there",
+        "  beyond lr = 0.1, up to 0.3, the best value would improve by about 0.5 (80 % interval -0.1 to 1)",
+        "  beyond n = 4, up to 2, values would be worse by about 2 (gain: 80 % interval -3 to -1)",
+        "if values beyond make sense: betabo widen 'my study' lr=LOW..HIGH n=LOW..HIGH",
+    ]
 
 
 def test_a_point_is_aligned() -> None:

@@ -52,9 +52,16 @@ class TestTrials:
     def test_trials_without_the_parameters_are_left_out(self) -> None:
         study = optuna.create_study()
         study.add_trial(create_trial(params={"x": 1.0}, distributions={"x": BOX["x"]}, value=1))
-        wide = {"x": FloatDistribution(-9, 9), "y": BOX["y"]}
-        study.add_trial(create_trial(params={"x": 1.0, "y": 1.0}, distributions=wide, value=1))
+        log = {"x": FloatDistribution(0.1, 5, log=True), "y": BOX["y"]}
+        study.add_trial(create_trial(params={"x": 1.0, "y": 1.0}, distributions=log, value=1))
         assert len(StudyData.of(study.trials, BOX, study.directions).finished) == 0
+
+    def test_trials_of_another_range_count_if_their_values_lie_in_the_present_one(self) -> None:
+        study = optuna.create_study()
+        wide = {"x": FloatDistribution(-9, 9), "y": BOX["y"]}
+        for x in (1.0, 7.0):
+            study.add_trial(create_trial(params={"x": x, "y": 1.0}, distributions=wide, value=1))
+        assert StudyData.of(study.trials, BOX, study.directions).data.points[:, 0].tolist() == [0.6]
 
 
 def test_a_constraint_that_a_trial_did_not_set_counts_as_violated() -> None:

@@ -59,6 +59,7 @@ app.command(cls=PlainCommand, rich_help_panel=_LOOK, name="export")(studies.expo
 app.command(cls=PlainCommand, rich_help_panel=_LOOK)(report.report)
 app.command(cls=PlainCommand, rich_help_panel=_LOOK)(dashboard.dashboard)
 app.command(cls=PlainCommand, rich_help_panel=_CHANGE)(manage.rename)
+app.command(cls=PlainCommand, rich_help_panel=_CHANGE)(manage.widen)
 app.command(cls=PlainCommand, rich_help_panel=_CHANGE)(manage.delete)
 app.command(cls=PlainCommand, rich_help_panel=_KNOW)(catalogues.kernels)
 app.command(cls=PlainCommand, rich_help_panel=_KNOW)(catalogues.acquisitions)

@@ -1,4 +1,4 @@
-"""`betabo delete` and `rename`: studies as a whole."""
+"""`betabo delete`, `rename` and `widen`: studies as a whole."""
 
 from __future__ import annotations
 
@@ -62,3 +62,28 @@ def rename(
 
     rename_study(name, new, storage, Path(logs))
     typer.echo(f"renamed: {name} is {new}")
+
+
+@user_errors
+def widen(
+    name: StudyName,
+    ranges: Annotated[
+        list[str], typer.Argument(metavar="NAME=LOW..HIGH...", help="The new range of a number, such as lr=1e-5..1.")
+    ],
+    storage: Storage = DEFAULT_STORAGE,
+) -> None:
+    """Give numbers of a study a wider range, or a narrower one; all trials are kept.
+
+    The model goes on with the trials that lie in the new box. Run the study again with the new ranges.
+
+    Example: betabo widen train-objective lr=1e-5..1
+    """
+    from betabo.studies import move_box, parse_parameters
+    from betabo.studies.widening import describe_ranges
+
+    moved = dict(parse_parameters(ranges).parameters)
+    space, inside = move_box(name, moved, storage)
+    now = describe_ranges(space, moved)
+    typer.echo(f"moved: {name} has {', '.join(now)} now; {inside} trials with a value lie in its box")
+    options = " ".join(f"--param {described}" for described in now)
+    typer.echo(f"go on with the command of the study and {options}")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import signal
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from dataclasses import dataclass
 from datetime import datetime
@@ -23,16 +23,20 @@ from betabo.cli.studies import best_as_json
 from betabo.cli.summary import print_best, print_bound_hint, print_next
 from betabo.cli.tables import assignments, clock, console, duration, values_text
 from betabo.cli.trials import TrialReader
+from betabo.optimizer.beyond import GainBeyond
 from betabo.optimizer.stopping import Stopping
 from betabo.optuna.best import best_trials
 from betabo.optuna.trials import TrialRecord
 from betabo.space import Fixed
+from betabo.space.boundary import Side
 from betabo.studies import Event, Plan, Runner, StudyError
 from betabo.studies.database_errors import patience
 from betabo.studies.manage import forget_if_empty
 from betabo.studies.stopping import study_progress
+from betabo.studies.widening import study_gains_beyond
 
 _PAUSE = 0.1  # seconds between two looks at the workers
+_MOST_MODELLED = 1000  # trials, for an estimate at the end of a run
 _MOST_SHOWN = 8  # parameters of a trial on its line
 _READ_EVERY = 2.0  # seconds between two looks at the storage when no worker here has news
 
@@ -165,7 +169,7 @@ class StudyRun:
             return
         if len(plan.directions) == 1 and points:
             for best in best_trials(self._trials, plan.directions):
-                print_bound_hint(screen, best.faces)
+                print_bound_hint(screen, best.faces, plan.study, self._gains_beyond(best.faces))
         if finished < plan.trials and not self._stopped:
             screen.print("everything is stored; the same command again goes on")
         print_next(screen, plan.study, storage_option)
@@ -267,6 +271,14 @@ class StudyRun:
             trials = self._reader.read()
             self._ended_before = {trial.number for trial in self._trials if trial.finished is not None}
             self._trials = trials
+
+    def _gains_beyond(self, faces: Mapping[str, Side]) -> Sequence[GainBeyond]:
+        """What a wider box would gain; nothing where there is no model."""
+        if not faces or not 2 <= sum(trial.is_complete for trial in self._trials) <= _MOST_MODELLED:
+            return ()
+        with suppress(ValueError):
+            return study_gains_beyond(self._study, self._plan.config, faces.items())
+        return ()
 
     def _is_enough(self) -> bool:
         """Whether a rule says that the study may stop."""

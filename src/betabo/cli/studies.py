@@ -131,7 +131,7 @@ def best(
     screen = console()
     print_best(screen, trials, directions)
     if len(directions) == 1 and found:
-        print_bound_hint(screen, found[0].faces)
+        print_bound_hint(screen, found[0].faces, name)
 
 
 @user_errors

@@ -9,6 +9,7 @@ from rich.console import Console
 from rich.text import Text
 
 from betabo.cli.tables import assignments, number, table, values_text
+from betabo.optimizer.beyond import GainBeyond, describe_gain
 from betabo.optuna.best import best_trials
 from betabo.optuna.trials import TrialRecord
 
@@ -44,17 +45,28 @@ def print_point(screen: Console, parameters: Mapping[str, object], on_bound: Map
         screen.print(line)
 
 
-def print_bound_hint(screen: Console, on_bound: Mapping[str, str]) -> None:
-    """Say that the box may be too small where the best point touches it."""
+def print_bound_hint(
+    screen: Console, on_bound: Mapping[str, str], study: str, gains: Sequence[GainBeyond] = ()
+) -> None:
+    """Say that the box may be too small where the best point touches it, and what lies beyond.
+
+    Args:
+        screen: Where to print.
+        on_bound: The bounds that the best point is on.
+        study: Name of the study.
+        gains: Estimates of what a wider box would gain.
+    """
     if not on_bound:
         return
     sides = ", ".join(f"{name} ({side})" for name, side in on_bound.items())
     verb = "sit on bounds" if len(on_bound) > 1 else "sits on a bound"
+    wrap = not screen.is_terminal
+    screen.print(f"{sides} {verb}: the box may be too small there", style="magenta", soft_wrap=wrap)
+    for gain in gains:
+        screen.print(f"  {describe_gain(gain)}", style="magenta", soft_wrap=wrap)
+    ranges = " ".join(f"{name}=LOW..HIGH" for name in on_bound)
     screen.print(
-        f"{sides} {verb}: the box may be too small there. If values beyond make sense, widen the range and start "
-        "another study with --study",
-        style="magenta",
-        soft_wrap=not screen.is_terminal,
+        f"if values beyond make sense: betabo widen {shlex.quote(study)} {ranges}", style="magenta", soft_wrap=wrap
     )
 
 

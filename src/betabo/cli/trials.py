@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     import optuna
+    from optuna.distributions import BaseDistribution
 
     from betabo.optuna.trials import TrialRecord
 
@@ -20,6 +21,7 @@ class TrialReader:
     def __init__(self, study: optuna.Study) -> None:
         self._study = study
         self._over: dict[int, TrialRecord] = {}
+        self._box: dict[str, BaseDistribution] = {}
 
     def read(self) -> list[TrialRecord]:
         """The trials in the order of their numbers, without those that were withdrawn before they began.
@@ -27,11 +29,13 @@ class TrialReader:
         Raises:
             StudyError: The storage cannot be read.
         """
+        from betabo.optuna.box import planned_box
         from betabo.optuna.trials import TrialRecord
 
+        self._box = self._box or planned_box(self._study)
         found = self._study.get_trials(deepcopy=False)
         for frozen in found:
             if frozen.state.is_finished() and frozen.number not in self._over:
-                self._over[frozen.number] = TrialRecord.of(frozen)
-        trials = [self._over.get(frozen.number) or TrialRecord.of(frozen) for frozen in found]
+                self._over[frozen.number] = TrialRecord.of(frozen, self._box)
+        trials = [self._over.get(frozen.number) or TrialRecord.of(frozen, self._box) for frozen in found]
         return [trial for trial in trials if trial.state != "withdrawn"]

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import asdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any, cast, overload
 
@@ -13,13 +13,15 @@ import numpy as np
 
 from betabo.files import write_text
 from betabo.optimizer.answer import Answer, Recommendation, answer
+from betabo.optimizer.beyond import GainBeyond, gains_beyond
 from betabo.optimizer.config import Config
 from betabo.optimizer.core import propose
 from betabo.optimizer.data import Data
 from betabo.optimizer.history import Evaluation, Pending, evaluation_schema, pending_schema, stack, unit_schema
 from betabo.optimizer.known import KnownPoints, read_known
+from betabo.optimizer.moving import Outside, moved_history, moved_units
 from betabo.optimizer.remaining import RemainingGain, remaining_gain
-from betabo.optimizer.result import SearchResult
+from betabo.optimizer.result import SearchResult, best_of
 from betabo.optimizer.stopping import Progress
 from betabo.optimizer.turns import Step
 from betabo.optimizer.variance import as_variance
@@ -29,7 +31,9 @@ from betabo.problem.limits import LimitsLike
 from betabo.problem.problem import ObjectivesLike
 from betabo.schema import anything, listing, record, shortened, whole
 from betabo.space import Space, SpaceLike
+from betabo.space.boundary import Side
 from betabo.space.recognition import nearest
+from betabo.space.widening import RangeLike, with_ranges
 from betabo.surrogate import STATE_SCHEMA, FitState
 
 _FORMAT = 1  # of the files that `save` writes
@@ -102,6 +106,7 @@ class Optimizer:
             raise ValueError(f"seed is {seed}, expected a number >= 0.")
         self.seed = int(np.random.SeedSequence().generate_state(1)[0]) if seed is None else int(seed)
         self.history: list[Evaluation] = []
+        self.outside: list[Outside] = []
         self.pending: list[Pending] = []
         self._region = self.problem.region(self.seed)
         self._queue = [self._unit(point) for point in self.problem.initial]
@@ -227,6 +232,44 @@ class Optimizer:
         snap = self.space.snap
         return remaining_gain(self._data(), self.config, seed=self.seed, states=self._states, snap=snap)
 
+    def gains_beyond(self, faces: Iterable[tuple[str, Side]] | None = None) -> list[GainBeyond]:
+        """What the model believes a wider box would gain, bound by bound.
+
+        Args:
+            faces: The bounds in question, as pairs of a name (`x0`, `x1`, ... of a box) and `"lower"` or `"upper"`;
+                None takes those that the best point is on.
+
+        Raises:
+            ValueError: There are several objectives, or fewer than two values.
+        """
+        best = best_of(self.problem, self.history)
+        if faces is None:
+            faces = () if best is None else self.space.faces(best.unit).items()
+        return gains_beyond(self._data(), self.space, self.config, faces=faces, seed=self.seed)
+
+    def move_box(self, ranges: Mapping[str, RangeLike]) -> None:
+        """Go on in a wider or a narrower box, with all results that lie in it.
+
+        Results outside a narrower box are kept, and count again when the box reaches them. Points that were asked for
+        may still be told if they lie in the new box.
+
+        Args:
+            ranges: The new range of some of the numbers by name (`x0`, `x1`, ... of a box): a pair (low, high).
+
+        Raises:
+            ValueError: There is no such parameter, or a range makes no sense; nothing has changed then.
+            TypeError: The parameter is no number.
+        """
+        before, after = self.space, with_ranges(self.space, ranges)
+        problem = replace(self.problem, space=after, initial=(), known_points=())
+        moved = Optimizer(problem, seed=self.seed, config=self.config)
+        moved.history, moved.outside = moved_history(self.history, self.outside, before, after)
+        places = moved_units((pending.unit for pending in self.pending), before, after)
+        moved.pending = [replace(p, unit=place) for p, place in zip(self.pending, places, strict=True) if place]
+        moved._queue = [place for place in moved_units(self._queue, before, after) if place]
+        moved._states = self._states
+        self.__dict__.update(moved.__dict__)
+
     def progress(self) -> Progress:
         """What a rule for stopping sees of the search, see `betabo.optimizer.stopping`."""
         problem = self.problem
@@ -266,6 +309,7 @@ class Optimizer:
             "queue": self._queue,
             "states": [asdict(state) for state in self._states],
             **({"problem": problem} if (problem := self.problem.to_json()) else {}),
+            **({"outside": [kept.to_json() for kept in self.outside]} if self.outside else {}),
         }
 
     @classmethod
@@ -279,7 +323,7 @@ class Optimizer:
         if not isinstance(data, dict) or data.get("format") != _FORMAT:
             found = data.get("format") if isinstance(data, dict) else type(data).__name__
             raise ValueError(f"it has format {found!r}, expected {_FORMAT}.")
-        record(_OUTLINE, {"problem": anything})(data, "search")
+        record(_OUTLINE, {"problem": anything, "outside": listing(anything)})(data, "search")
         space = Space.from_json(data["space"])
         problem = Problem.from_json(space, data.get("problem", {}))
         optimizer = cls(problem, seed=data["seed"], config=Config.from_json(data["config"]))
@@ -289,6 +333,10 @@ class Optimizer:
         optimizer.history = [Evaluation.from_json(entry) for entry in data["history"]]
         for number, evaluation in enumerate(optimizer.history):
             _check_numbers(evaluation, problem, f"history[{number}]")
+        optimizer.outside = [
+            Outside.from_json(entry, space.dims, f"outside[{number}]")
+            for number, entry in enumerate(data.get("outside", ()))
+        ]
         optimizer.pending = [Pending(tuple(p["unit"]), p["origin"], p["diagnostics"]) for p in data["pending"]]
         optimizer._queue = [tuple(unit) for unit in data["queue"]]
         optimizer._states = tuple(FitState(**state) for state in data["states"])

@@ -52,7 +52,7 @@ class RemainingGain:
         intercept, slope = CALIBRATION
         return float(expit(intercept + slope * logit(self.raw_probability(gain))))
 
-    def bound(self, confidence: float = 0.95) -> float:
+    def bound(self, confidence: float = 0.8) -> float:
         """The gain that is exceeded with a chance of at most `1 - confidence`; infinite if no draw is that large."""
         for draw in self.draws.tolist():
             if self.probability(draw) <= 1 - confidence:
@@ -131,15 +131,17 @@ def draws_at(output: Output, places: Tensor, generator: torch.Generator) -> Tens
     return mean + noise @ cholesky(covariance).mT
 
 
+def values_of(output: Output, drawn: Tensor) -> Points:
+    """Draws of transformed values in the output's own units, cut off far beyond those seen, as quantiles are."""
+    reach = 3 * (output.highest - output.lowest)
+    return np.clip(output.transform.inverse(drawn.numpy()), output.lowest - reach, output.highest + reach)
+
+
 def _in_units(objective: Output, here: Tensor, lowest: Tensor, data: Data, constrained: bool) -> RemainingGain:
     """Gains of the draws in the objective's own units."""
     feasible = (data.constraints <= 0).all(axis=1) if constrained else np.ones(len(data.values), dtype=bool)
     if not feasible.any():  # whatever holds its constraints gains everything
         return RemainingGain(np.full(len(here), np.inf), math.inf)
-    reach = 3 * (objective.highest - objective.lowest)
-    low, high = objective.lowest - reach, objective.highest + reach
-    values = [
-        np.clip(objective.transform.inverse(torch.clamp(v, -1e6, 1e6).numpy()), low, high) for v in (here, lowest)
-    ]
+    values = [values_of(objective, drawn.clamp_max(1e6)) for drawn in (here, lowest)]
     gains = np.where(np.isfinite(lowest.numpy()), values[0] - values[1], 0.0)
     return RemainingGain(np.sort(np.maximum(gains, 0.0)), float(data.values[feasible].min()))

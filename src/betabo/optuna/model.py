@@ -14,6 +14,7 @@ from optuna.distributions import BaseDistribution
 from betabo.optimizer.config import Config
 from betabo.optimizer.data import Points
 from betabo.optimizer.model import Surrogate
+from betabo.optuna.box import present_box
 from betabo.optuna.study_data import StudyData
 from betabo.space import Space
 
@@ -100,7 +101,7 @@ def known_data(study: optuna.Study, config: Config, pruned: bool = True) -> Stud
     """
     trials = study.get_trials(deepcopy=False)
     trials = [trial for trial in trials if pruned or trial.state != optuna.trial.TrialState.PRUNED]
-    common = optuna.search_space.intersection_search_space(trials)
+    common = present_box(study, trials)
     distributions = {name: d for name, d in common.items() if not d.single()}
     if not distributions:
         raise ValueError(f"study {study.study_name!r} has no parameter that all its finished trials share.")

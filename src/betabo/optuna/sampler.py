@@ -11,7 +11,6 @@ from typing import Any
 import numpy as np
 from optuna.distributions import BaseDistribution
 from optuna.samplers import BaseSampler, RandomSampler
-from optuna.search_space import IntersectionSearchSpace
 from optuna.study import Study
 from optuna.trial import FrozenTrial, TrialState
 
@@ -19,6 +18,7 @@ from betabo.optimizer.config import Config
 from betabo.optimizer.core import Proposal, mix_seeds, propose
 from betabo.optimizer.data import Points
 from betabo.optuna.attributes import PROPOSAL, STEP
+from betabo.optuna.box import shared_parameters
 from betabo.optuna.model import StudyModel
 from betabo.optuna.space import decode, from_distributions, is_searchable, to_distributions
 from betabo.optuna.study_data import StudyData
@@ -47,10 +47,11 @@ class BetaSampler(BaseSampler):
     workers. The sampler keeps nothing that matters: what it learns from one step to the next is stored with the trials,
     so that a study that is resumed goes on exactly as it would have.
 
-    Parameters that all finished trials share are proposed together by the model. Others (conditional ones, those whose
-    range changed, and grids of more than 2**52 values, such as a random seed) go to the independent sampler, and so do
-    all parameters of the first trial, unless `search_space` names them. Running trials of other workers are taken into
-    account; their parameters are visible before they are evaluated, and no two workers evaluate the same point.
+    Parameters that all finished trials share are proposed together by the model. A range may change: trials count as
+    far as their values lie in the new one. Other parameters (conditional ones, those whose choices or scale changed,
+    and grids of more than 2**52 values, such as a random seed) go to the independent sampler, and so do all parameters
+    of the first trial, unless `search_space` names them. Running trials of other workers are taken into account; their
+    parameters are visible before they are evaluated, and no two workers evaluate the same point.
 
     Args:
         config: The configuration as a whole, in place of `settings`.
@@ -90,7 +91,6 @@ class BetaSampler(BaseSampler):
         self._translated: tuple[dict[str, BaseDistribution], Space] | None = None
         if self._known:
             self._space(self._known)  # which refuses what cannot be searched
-        self._intersection = IntersectionSearchSpace()
         self.last_model: StudyModel | None = None
 
     def __repr__(self) -> str:
@@ -112,7 +112,7 @@ class BetaSampler(BaseSampler):
         """The parameters that the model proposes."""
         if self._known is not None:
             return dict(self._known)
-        shared = _free(self._intersection.calculate(study))
+        shared = _free(shared_parameters(study.get_trials(deepcopy=False)))
         return {name: distribution for name, distribution in shared.items() if is_searchable(name, distribution)}
 
     def sample_relative(

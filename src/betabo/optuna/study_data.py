@@ -17,6 +17,7 @@ from betabo.optimizer.history import Origin
 from betabo.optimizer.turns import Step
 from betabo.optimizer.variance import as_variance
 from betabo.optuna.attributes import STEP, VARIANCE
+from betabo.optuna.box import is_same_parameter
 from betabo.optuna.space import encode, from_distributions
 from betabo.optuna.trials import known_parameters, state_of
 from betabo.space import Space
@@ -120,7 +121,8 @@ def _unit(trial: FrozenTrial, space: Space, distributions: Mapping[str, BaseDist
     parameters = known_parameters(trial)
     if not distributions.keys() <= parameters.keys():
         return None
-    if any(name in trial.distributions and trial.distributions[name] != d for name, d in distributions.items()):
+    was = trial.distributions
+    if any(name in was and not is_same_parameter(was[name], d) for name, d in distributions.items()):
         return None
     try:
         return np.asarray(space.to_unit(encode(parameters, distributions)))

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Literal, get_args
 from optuna.trial import FrozenTrial, TrialState
 
 from betabo.optuna.attributes import INTERRUPTED, PROPOSAL, REASON, RETRY_OF, SECONDS, STEP, WITHDRAWN, WORKER
+from betabo.optuna.box import in_present_ranges, planned_box
 from betabo.optuna.space import from_distribution
 from betabo.optuna.workers import is_alive
 from betabo.space.boundary import Side, boundary_distance, faces
@@ -67,7 +68,7 @@ class TrialRecord:
         state: What became of it, see `state_of`.
         values: A value for each objective; empty without one. A pruned trial has its last intermediate value.
         parameters: Its parameters, those included that are proposed or in the queue and not yet asked for.
-        distributions: The range that each parameter was chosen from.
+        distributions: The range of each parameter: the present one of the study, or that it was chosen from.
         positions: Where each number lies in its range, from 0 to 1, see `Space.positions`.
         origin: `"start"`, `"model"` or `"local"` for betabo's sampler, `"enqueued"` for a point the user asked for,
             else empty.
@@ -100,8 +101,14 @@ class TrialRecord:
     notes: Mapping[str, Any] = field(default_factory=dict)
 
     @classmethod
-    def of(cls, trial: FrozenTrial) -> TrialRecord:
-        """The record of one of Optuna's trials, whoever made it."""
+    def of(cls, trial: FrozenTrial, box: Mapping[str, BaseDistribution] | None = None) -> TrialRecord:
+        """The record of one of Optuna's trials, whoever made it.
+
+        Args:
+            trial: The trial.
+            box: Ranges of the study that have moved since; the record says where the trial lies in them.
+        """
+        distributions = in_present_ranges(trial.distributions, box or {})
         state, kept = state_of(trial), trial.system_attrs
         step = _dict(kept.get(STEP))
         worker = kept.get(WORKER)
@@ -113,8 +120,8 @@ class TrialRecord:
             state=state,
             values=tuple(float(value) for value in trial.values or ()),
             parameters=known_parameters(trial),
-            distributions=trial.distributions,
-            positions=_positions(trial),
+            distributions=distributions,
+            positions=_positions(trial, distributions),
             origin=str(step.get("origin") or ("enqueued" if QUEUED in kept else "")),
             violation=sum(max(value, 0.0) for value in constraints) if constraints else None,
             started=trial.datetime_start,
@@ -160,7 +167,8 @@ class TrialRecord:
 
 def read_trials(study: Study) -> list[TrialRecord]:
     """The trials of a study in the order of their numbers, without those that were withdrawn before they began."""
-    records = [TrialRecord.of(trial) for trial in study.get_trials(deepcopy=False)]
+    box = planned_box(study)
+    records = [TrialRecord.of(trial, box) for trial in study.get_trials(deepcopy=False)]
     return [record for record in records if record.state != "withdrawn"]
 
 
@@ -172,10 +180,13 @@ def known_parameters(trial: FrozenTrial) -> dict[str, Any]:
     return {**kept.get(PROPOSAL, {}), **kept.get(QUEUED, {}), **trial.params}
 
 
-def _positions(trial: FrozenTrial) -> dict[str, float]:
-    """Where each number of a trial lies in its range; one in a range that betabo cannot search is left out."""
+def _positions(trial: FrozenTrial, distributions: Mapping[str, BaseDistribution]) -> dict[str, float]:
+    """Where each number of a trial lies in its range.
+
+    One in a range that betabo cannot search is left out, and so is one outside a range that has moved.
+    """
     positions = {}
-    for name, distribution in trial.distributions.items():
+    for name, distribution in distributions.items():
         with suppress(TypeError, ValueError):
             parameter = from_distribution(name, distribution)
             if parameter.has_faces:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from statistics import median
@@ -10,8 +9,10 @@ from typing import TYPE_CHECKING, Any
 
 from optuna.distributions import FloatDistribution, IntDistribution
 
+from betabo.optuna.space import from_distribution
 from betabo.report.text import show
 from betabo.space.boundary import Side, face
+from betabo.space.widening import wider_bound
 
 if TYPE_CHECKING:
     from optuna.distributions import BaseDistribution
@@ -21,8 +22,6 @@ if TYPE_CHECKING:
 
 NEAR = 0.01
 """A parameter sits on a face when it is this close to a bound, as a share of its range."""
-
-_WIDEN = 0.25  # by what share of its range a parameter's range is proposed to grow
 
 
 def running_median(trials: Sequence[TrialRecord], window: int = 10) -> tuple[list[int], list[float]]:
@@ -81,6 +80,7 @@ class Hint:
         bound: The bound, in the user's units.
         evidence: What was observed.
         advice: What to do.
+        estimate: What a wider range would gain, where there is a model.
     """
 
     parameter: str
@@ -88,6 +88,7 @@ class Hint:
     bound: float
     evidence: str
     advice: str
+    estimate: str = ""
 
 
 def parameter_facts(facts: StudyFacts, centre: TrialRecord | None) -> list[ParameterFacts]:
@@ -154,7 +155,7 @@ def _hint(facts: StudyFacts, parameter: ParameterFacts, side: Side, there: int, 
         evidence += f"; {count} are there." if there > 1 else "."
     else:
         evidence = f"{count[0].upper()}{count[1:]} are on or next to the {side} bound {show(bound)}."
-    wider = _wider(distribution, side)
+    wider = wider_bound(from_distribution(parameter.name, distribution), side)
     if wider is None:
         advice = "Widen the range if values beyond it make sense."
         if side == "lower" and isinstance(distribution, FloatDistribution) and distribution.step is None:
@@ -163,24 +164,3 @@ def _hint(facts: StudyFacts, parameter: ParameterFacts, side: Side, there: int, 
         ends = (wider, high) if side == "lower" else (low, wider)
         advice = f"Widen the range, for example to [{show(ends[0])}, {show(ends[1])}], unless {show(bound)} is a limit."
     return Hint(parameter.name, side, bound, evidence, advice)
-
-
-def _wider(distribution: FloatDistribution | IntDistribution, side: Side) -> float | None:
-    """A bound beyond the present one, rounded; None below a lower bound of 0, where values rarely make sense."""
-    low, high = float(distribution.low), float(distribution.high)
-    bound = low if side == "lower" else high
-    if distribution.log:
-        growth = math.exp(_WIDEN * (math.log(high) - math.log(low)))
-        wider = low / growth if side == "lower" else high * growth
-    else:
-        growth = _WIDEN * (high - low)
-        wider = low - growth if side == "lower" else high + growth
-        if side == "lower" and low >= 0:
-            wider = max(wider, 0.0)
-    rounded = float(f"{wider:.2g}")
-    wider = rounded if (rounded < bound if side == "lower" else rounded > bound) else wider
-    if isinstance(distribution, IntDistribution):
-        wider = math.floor(wider) if side == "lower" else math.ceil(wider)
-        if distribution.log:
-            wider = max(wider, 1)
-    return wider if wider != bound and math.isfinite(wider) else None

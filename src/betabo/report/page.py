@@ -18,7 +18,7 @@ from optuna.study import Study
 from betabo import __version__
 from betabo.files import write_text
 from betabo.optuna.model import fit_study
-from betabo.report import boundary, overview
+from betabo.report import boundary, outlook, overview
 from betabo.report.facts import StudyFacts, read_study
 from betabo.report.sections import PageSection, Sections
 from betabo.report.settings import settings
@@ -59,10 +59,11 @@ def build_report(study: Study) -> str:
     if not isinstance(study, Study):
         raise TypeError(f"study is {study!r}, expected an optuna.Study, such as optuna.load_study returns.")
     facts = read_study(study)
-    return _render(facts, Sections(facts, *_model(study, facts)), settings(study))
+    model, why_none = _model(study, facts)
+    return _render(facts, Sections(facts, model, why_none), settings(study), model)
 
 
-def _render(facts: StudyFacts, charts: Sections, told: list[tuple[str, str]]) -> str:
+def _render(facts: StudyFacts, charts: Sections, told: list[tuple[str, str]], model: StudyModel | None) -> str:
     parameters = boundary.parameter_facts(facts, charts.centre)
     best = "Best point" if facts.has_one_objective else "Pareto front"
     now = datetime.now()
@@ -74,9 +75,9 @@ def _render(facts: StudyFacts, charts: Sections, told: list[tuple[str, str]]) ->
         best=PageSection("best", best, best),
         sections=charts.all(),
         trials=PageSection("trials", "Trials", "Trials"),
-        summary=overview.summary(facts, parameters),
+        summary=f"{overview.summary(facts, parameters)} {outlook.outlook(model)}".strip(),
         tiles=overview.tiles(facts, charts.centre),
-        hints=boundary.hints(facts, parameters),
+        hints=outlook.with_estimates(boundary.hints(facts, parameters), model),
         why_no_best=overview.why_no_best(facts),
         parameters=overview.parameter_table(facts, parameters),
         front=overview.front_table(facts, charts.centre),

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import Literal
+from typing import Literal, get_args
 
 Side = Literal["lower", "upper"]
+
+SIDES: tuple[Side, ...] = get_args(Side)
 
 
 def face(position: float, within: float = 0.0) -> Side | None:

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from betabo.studies.storage import DEFAULT_STORAGE, StudyInfo, list_studies, load_study, open_storage, study_names
     from betabo.studies.stored_plan import study_space
     from betabo.studies.table import export, trial_rows
+    from betabo.studies.widening import move_box, study_gains_beyond
     from betabo.studies.worker import WorkerOutcome, run_worker
     from betabo.studies.workspace import Workspace
 
@@ -46,6 +47,7 @@ __all__ = [
     "export",
     "list_studies",
     "load_study",
+    "move_box",
     "objective_from_json",
     "open_storage",
     "open_study",
@@ -56,6 +58,7 @@ __all__ = [
     "run_worker",
     "show_parameter",
     "space_from_toml",
+    "study_gains_beyond",
     "study_names",
     "study_remaining_gain",
     "study_space",
@@ -78,6 +81,7 @@ __getattr__, __dir__ = loaded_when_used(
         "stopping": ["as_stopping", "study_remaining_gain"],
         "stored_plan": ["study_space"],
         "table": ["export", "trial_rows"],
+        "widening": ["move_box", "study_gains_beyond"],
         "worker": ["WorkerOutcome", "run_worker"],
         "workspace": ["Workspace"],
     },

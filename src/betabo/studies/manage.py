@@ -23,7 +23,7 @@ def delete_study(name: str, url: str = DEFAULT_STORAGE) -> None:
     storage = open_storage(url, must_exist=True)
     try:
         study = load_study(name, url)
-        _check_idle(study, "deleted")
+        check_idle(study, "deleted")
         study._storage.delete_study(study._study_id)
     except DamagedStudyError:  # of which nobody knows whether it runs; no worker goes on with it
         storage.erase_study(name)
@@ -47,7 +47,7 @@ def rename_study(name: str, new: str, url: str = DEFAULT_STORAGE, logs: Path = P
     if not new.strip():
         raise StudyError(f"the study's new name is {new!r}, expected some text.")
     study = load_study(name, url)
-    _check_idle(study, "renamed")
+    check_idle(study, "renamed")
     engine = open_storage(url, must_exist=True).engine
     place = storage_place(url)
     before = study_folder(logs, study, place)
@@ -82,7 +82,7 @@ def forget_if_empty(study: Study) -> bool:
     return True
 
 
-def _check_idle(study: Study, done: str) -> None:
+def check_idle(study: Study, done: str) -> None:
     """Refuse a study of which a worker runs a trial."""
     from betabo.optuna.trials import read_trials
 
