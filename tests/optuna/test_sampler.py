@@ -100,12 +100,13 @@ class TestSearch:
         assert asked == [(0, "x"), (1, "deep"), (3, "deep"), (5, "deep"), (7, "deep")]
         assert STEP in study.trials[8].system_attrs
 
-    def test_ranges_that_change_are_survived(self) -> None:
+    def test_ranges_that_change_are_followed(self) -> None:
         study = optuna.create_study(sampler=sampler(starting_points=3))
         study.optimize(lambda t: t.suggest_float("x", 0, 1) + t.suggest_float("y", 0, 1), n_trials=6)
         study.optimize(lambda t: t.suggest_float("x", 0, 9) + t.suggest_float("y", 0, 1), n_trials=4)
         assert len(study.trials) == 10
-        assert study.trials[-1].system_attrs[PROPOSAL].keys() == {"y"}
+        assert study.trials[-1].system_attrs[PROPOSAL].keys() == {"x", "y"}
+        assert study.trials[-1].distributions["x"] == optuna.distributions.FloatDistribution(0, 9)
 
     @pytest.mark.filterwarnings("ignore::optuna.exceptions.ExperimentalWarning")
     def test_some_parameters_may_be_fixed(self) -> None:
