@@ -87,3 +87,31 @@ def test_a_stored_model_opens() -> None:
     with torch.no_grad():
         logits = model(input_ids=torch.arange(1, 13).reshape(2, 6)).logits
     torch.testing.assert_close(logits, torch.tensor(json.loads((BEFORE / "model_logits.json").read_text())))
+
+
+def test_a_compression_by_the_protocol_of_the_paper_tries_the_same_and_finds_the_same(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pytest.importorskip("transformers")
+    from betabo.compress import CompressionSession, CompressionSettings, Training
+    from compress.search_case import make_files
+
+    monkeypatch.chdir(tmp_path)
+    make_files(tmp_path, head=True)
+    expected = json.loads((BEFORE / "compress_search.json").read_text())["trials"]
+    training = Training(steps=3, batch=8, rate=1e-3)
+    settings = CompressionSettings(
+        model="./my-bert",
+        task="mrpc",
+        data="glue",
+        trials=len(expected),
+        starting_points=2,
+        kernel="beta",
+        device="cpu",
+        training=training,
+    )
+    session = CompressionSession(settings, "out")
+    session.search()
+    for found, before in zip(session.trials(), expected, strict=True):
+        assert found.ratios == pytest.approx(before["ratios"], abs=1e-6)
+        assert found.notes == pytest.approx(before["notes"], abs=1e-6)

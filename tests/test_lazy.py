@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from betabo.lazy import loaded_when_used
+from betabo.lazy import loaded_when_used, when_imported
 
 PACKAGES = ("betabo", "betabo.compress", "betabo.optuna", "betabo.studies")
 
@@ -56,3 +56,21 @@ def test_a_module_is_imported_when_its_name_is_first_used() -> None:
     assert load("mktime_tz").__module__ == "email._parseaddr"
     with pytest.raises(ModuleNotFoundError, match="no_such_module"):
         load("never")
+
+
+def test_a_function_is_called_once_its_module_has_been_imported(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "later_module.py").write_text("value = 1\n")
+    (tmp_path / "home_module.py").write_text(
+        "import sys\ncalls = []\ndef call():\n    calls.append(sys.modules['later_module'].value)\n"
+    )
+    monkeypatch.syspath_prepend(str(tmp_path))
+    finders = list(sys.meta_path)
+    when_imported("later_module", "home_module", "call")
+    assert "home_module" not in sys.modules
+    assert import_module("later_module").value == 1
+    assert import_module("home_module").calls == [1]
+    assert sys.meta_path == finders  # nothing is left behind
+    when_imported("later_module", "home_module", "call")  # it is there already
+    assert import_module("home_module").calls == [1, 1]

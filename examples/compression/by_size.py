@@ -26,6 +26,8 @@ if TYPE_CHECKING:
     from betabo.compress.problem import CompressionProblem
 
 DENSE, ROWS, ABOUT = "dense", "rows.jsonl", "about.json"
+ROWS_KEPT = 0.05
+"""Share of the rows beside whitened decompositions, where they are tried."""
 HELD_OUT = 0.2
 """Share of a single file that is test examples."""
 LOW_RANK = 0.05
@@ -46,6 +48,8 @@ def main() -> None:
     run.add_argument("--max-test", type=int, default=872)
     run.add_argument("--dense-steps", type=int, default=130)
     run.add_argument("--steps", type=int, default=0, help="steps of training after compression")
+    run.add_argument("--examples", type=int, default=128, help="examples to decompose for and to measure on")
+    run.add_argument("--search", type=int, default=0, help="designs of a search from where sensitivities lead")
     run.add_argument("--sizes", type=float, nargs="+", default=[0.3, 0.15, 0.5])
     run.add_argument("--seeds", type=int, default=3)
     run.set_defaults(call=compare)
@@ -83,11 +87,17 @@ def compare(arguments: argparse.Namespace) -> None:
         model.save_pretrained(dense)
         task.tokenizer.save_pretrained(dense)
     model = load_model(dense, task, data).model
-    settings = ("task", "max_length", "max_train", "max_test", "dense_steps")
+    settings = ("task", "max_length", "max_train", "max_test", "dense_steps", "examples", "search")
     (arguments.work / ABOUT).write_text(json.dumps({name: getattr(arguments, name) for name in settings}))
     for seed in range(arguments.seeds):
         problem = CompressionProblem(model, task, data, CompressionMethod(training=training, device="cpu", seed=seed))
-        sized = CompressionBySize(problem, arguments.work / f"seed{seed}", steps=arguments.steps)
+        sized = CompressionBySize(
+            problem,
+            arguments.work / f"seed{seed}",
+            steps=arguments.steps,
+            examples=arguments.examples,
+            search=arguments.search,
+        )
         journal = Journal(arguments.work / ROWS, problem, arguments.max_test)
         for size in (1.0, *arguments.sizes):
             for way, make in ways_to(sized, size, seed, arguments.steps):
@@ -99,7 +109,10 @@ def ways_to(sized: CompressionBySize, size: float, seed: int, steps: int) -> Ite
 
     What is not random is done for the first seed alone.
     """
+    from functools import cache
+
     from betabo.compress.figures import int8_model
+    from betabo.compress.without_training import eight_bits
 
     problem, plan = sized.problem, sized.problem.plan
     if size == 1.0:
@@ -111,14 +124,29 @@ def ways_to(sized: CompressionBySize, size: float, seed: int, steps: int) -> Ite
     def made(point: Any) -> tuple[torch.nn.Module, float, dict[str, float]]:
         return point.model, point.result.size, dict(point.ratios)
 
-    yield "by sensitivity", lambda: made(sized.at(size))
+    @cache
+    def ours() -> Any:
+        return sized.at(size)
+
+    yield "by sensitivity", lambda: made(ours())
+    yield "by sensitivity, int8", lambda: (eight_bits(ours().model), ours().result.size, dict(ours().ratios))
     yield "one ratio", lambda: made(sized.uniform(size))
     if steps == 0 and seed == 0:
         yield "plain, one ratio", lambda: made(_plain(sized).uniform(size))
         yield "magnitude", lambda: (pruned(problem, size), size, {})
     if steps:
+        yield "by sensitivity, rows", lambda: made(_with_rows(sized).at(size))
         yield "plain, one ratio", lambda: made(_plain(sized).uniform(size))
         yield "LoSparse", lambda: losparse(problem, plan, size, steps)
+
+
+def _with_rows(sized: CompressionBySize) -> CompressionBySize:
+    """The same with rows beside the low-rank part, which training keeps."""
+    import copy
+
+    other = copy.copy(sized)
+    other.keep = ROWS_KEPT
+    return other
 
 
 def _plain(sized: CompressionBySize) -> CompressionBySize:

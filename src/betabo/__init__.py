@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from betabo.lazy import loaded_when_used
+from betabo.lazy import loaded_when_used, when_imported
 
 if TYPE_CHECKING:
     from betabo.kernels import (
@@ -62,3 +62,5 @@ __getattr__, __dir__ = loaded_when_used(
         "space": ["Categorical", "Fixed", "Float", "Int", "Space"],
     },
 )
+
+when_imported("transformers.quantizers.auto", "betabo.compress.from_pretrained", "register")

@@ -1,9 +1,14 @@
-"""Packages whose names are loaded when they are first used, so that importing them is quick."""
+"""Things that happen when they are first needed: names of packages, and what belongs to a package of others."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+import sys
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from importlib import import_module
+from importlib.abc import MetaPathFinder
+from importlib.machinery import ModuleSpec
+from importlib.util import find_spec
+from types import ModuleType
 from typing import Any
 
 
@@ -37,3 +42,45 @@ def loaded_when_used(
 
 def _full(package: str, module: str) -> str:
     return module if module.startswith("betabo.") else f"{package}.{module}"
+
+
+def when_imported(module: str, home: str, name: str) -> None:
+    """Call a function as soon as a module of another package has been imported, or now if it has been already.
+
+    Args:
+        module: Path of the module.
+        home: Path of the module with the function, which is imported then.
+        name: Name of the function, which takes no arguments.
+    """
+    if module in sys.modules:
+        getattr(import_module(home), name)()
+    else:
+        sys.meta_path.insert(0, _Watch(module, lambda: getattr(import_module(home), name)()))
+
+
+class _Watch(MetaPathFinder):
+    """Finds one module, once, as the other finders do, and has something called after it."""
+
+    def __init__(self, module: str, call: Callable[[], None]) -> None:
+        self.module, self._call = module, call
+
+    def find_spec(
+        self,
+        fullname: str,
+        path: Sequence[str] | None,  # noqa: ARG002
+        target: ModuleType | None = None,  # noqa: ARG002
+    ) -> ModuleSpec | None:
+        """The module, if it is the one."""
+        if fullname != self.module:
+            return None
+        sys.meta_path.remove(self)
+        found = find_spec(fullname)
+        if found is not None and found.loader is not None:
+            execute = found.loader.exec_module
+
+            def exec_module(module: ModuleType) -> None:
+                execute(module)
+                self._call()
+
+            found.loader.exec_module = exec_module  # type: ignore[method-assign]
+        return found

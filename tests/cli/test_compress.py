@@ -22,7 +22,21 @@ from cli.command_case import Betabo, one_line
 from compress.search_case import make_files
 
 MODEL = ["--model", "./my-bert", "--task", "mrpc", "--data", "glue"]
-QUICK = [*MODEL, "--steps", "2", "--batch", "8", "--rate", "1e-3", "--dense-steps", "0", "--device", "cpu"]
+QUICK = [
+    *MODEL,
+    "--protocol",
+    "paper",
+    "--steps",
+    "2",
+    "--batch",
+    "8",
+    "--rate",
+    "1e-3",
+    "--dense-steps",
+    "0",
+    "--device",
+    "cpu",
+]
 
 
 def exported(betabo: Betabo, study: str) -> list[dict[str, object]]:

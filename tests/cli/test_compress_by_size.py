@@ -3,12 +3,17 @@ from __future__ import annotations
 import json
 import re
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
+import torch
 
 from betabo.cli.compress_by_size import Goal
 from betabo.compress.store import load_compressed
 from cli.command_case import Betabo, one_line
+from compress.models_case import make_llama
+from tiny_models import make_byte_tokenizer, save_folder
 
 QUICK = ["--model", "./my-bert", "--task", "mrpc", "--data", "glue", "--device", "cpu", "--dense-steps", "2"]
 
@@ -18,7 +23,7 @@ def test_a_size_gives_a_model_and_a_table(compress: Betabo) -> None:
     assert result.exit_code == 0, result.output
     for line in (
         r"^  2 of 2 steps, loss 0\.\d+$",
-        r"^measuring what each of the 12 coordinates is worth$",
+        r"^decomposing the layers, and measuring what each of the 12 coordinates is worth$",
         r"^  12 of 12$",
         r"^ +original +compressed +one ratio +int8 *$",
         r"^size of the layers +1\.000 +0\.\d{3} +0\.\d{3} +1\.000",
@@ -27,6 +32,7 @@ def test_a_size_gives_a_model_and_a_table(compress: Betabo) -> None:
         r"^latency \(cpu\), ms( +\d+\.\d\d){4}",
         r"^accuracy, validation( +\d\.\d{4}){4}",
         r"^accuracy, test( +\d\.\d{4}){4}",
+        r"^f1, test( +\d\.\d{4}){4}",
         r"^model: compressed$",
     ):
         assert re.search(line, result.stdout, re.MULTILINE), (line, result.stdout)
@@ -75,7 +81,10 @@ def test_a_drop_that_nothing_can_exceed_gives_a_small_model(compress: Betabo) ->
         (["--max-drop", "200%"], "--max-drop is 2, expected a share"),
         (["--protocol", "sensitivity"], "the goal is none; expected one of --target-size"),
         (["--protocol", "paper", "--front"], "--front is given with --protocol paper"),
-        (["--target-size", "0.5", "--trials", "3"], "--trials is for a search, and --target-size needs none"),
+        (["--target-size", "0.5", "--kernel", "rbf"], "--kernel is for a search by the paper's protocol"),
+        (["--max-latency", "1.5"], "--max-latency is 1.5, expected a share of the original's"),
+        (["--int8"], "--int8 is without a goal; give one"),
+        ([], "there is no goal; give --target-size 0.5"),
         (["--pick", "front"], "--pick is without --target-size"),
         (["--pick", "front", "--target-size", "0.5"], "front.json is missing"),
     ],
@@ -104,4 +113,69 @@ def test_what_cannot_be_is_one_line_before_anything_is_trained(
 
 def test_a_goal_is_given_or_not() -> None:
     assert not Goal().given
-    assert all(goal.given for goal in (Goal(0.5), Goal(max_drop=0.0), Goal(front=True), Goal(pick=Path("x"))))
+    goals = (Goal(0.5), Goal(max_drop=0.0), Goal(max_latency=0.5), Goal(front=True), Goal(pick=Path("x")))
+    assert all(goal.given for goal in goals)
+
+
+def test_eight_bits_rows_and_a_search_go_together_and_are_stored(compress: Betabo) -> None:
+    options = ["--int8", "--keep", "0.1", "--trials", "3", "--steps", "4", "--batch", "8"]
+    result = compress(*QUICK, "--target-size", "0.5", *options)
+    assert result.exit_code == 0, result.output
+    assert re.search(r"^ +original +compressed, int8 +one ratio, int8 +int8 *$", result.stdout, re.MULTILINE)
+    assert re.search(r"^  4 of 4 steps, loss", result.stdout, re.MULTILINE)
+    model = load_compressed("compressed")
+    assert model.compression.bits == 8  # type: ignore[union-attr]
+    assert any(layer.rows for layer in model.compression.layers.values())  # type: ignore[union-attr]
+    summary = json.loads(Path("compressed/summary.json").read_text())
+    assert (summary["int8"], summary["keep"], len(summary["losses"])) == (True, 0.1, 4)
+    assert "weights of eight bits" in Path("compressed/README.md").read_text()
+
+
+def test_a_latency_is_reached_or_refused(compress: Betabo, monkeypatch: pytest.MonkeyPatch) -> None:
+    def latencies(models: list[Any], *_: Any, **__: Any) -> list[Any]:
+        seconds = [float(sum(p.numel() for p in model.parameters())) for model in models]
+        return [SimpleNamespace(median=value) for value in seconds]
+
+    for module in ("by_size", "timing"):
+        monkeypatch.setattr(f"betabo.compress.{module}.measure_latencies", latencies)
+    result = compress(*QUICK, "--max-latency", "0.8")
+    assert result.exit_code == 0, result.output
+    assert "takes at most 80% of the original's time" in result.stdout
+    summary = json.loads(Path("compressed/summary.json").read_text())
+    assert summary["result"]["size"] < 0.9
+    assert "to be 0.01 of the original's, but the least that was measured" in one_line(
+        compress(*QUICK, "--max-latency", "0.01", "--quiet")
+    )
+
+
+def test_a_language_model_is_judged_by_its_perplexity_and_stored_as_it_was(compress: Betabo, tmp_path: Path) -> None:
+    folder = save_folder(
+        tmp_path / "llama", make_llama(vocabulary=257, tied=True).to(torch.bfloat16), make_byte_tokenizer()
+    )
+    (tmp_path / "text.txt").write_text("the cat sat on the mat, and the dog ran. " * 200)
+    options = [
+        "--model",
+        str(folder),
+        "--task",
+        "wikitext2",
+        "--data",
+        str(tmp_path / "text.txt"),
+        "--max-length",
+        "16",
+    ]
+    result = compress(*options, "--max-drop", "5%", "--device", "cpu")
+    assert result.exit_code == 0, result.output
+    found = re.search(r"^perplexity, validation +([\d.]+) +([\d.]+)", result.stdout, re.MULTILINE)
+    assert found is not None
+    assert float(found[2]) <= 1.05 * float(found[1])
+    weights = {tensor.dtype for tensor in load_compressed("compressed").state_dict().values()}
+    assert weights - {torch.int64} == {torch.bfloat16}
+
+
+def test_a_mixture_of_experts_is_refused_with_the_reason(compress: Betabo, tmp_path: Path) -> None:
+    model = make_llama("Mixtral", vocabulary=257, num_local_experts=4)
+    folder = save_folder(tmp_path / "mixtral", model, make_byte_tokenizer())
+    line = one_line(compress("--model", str(folder), "--task", "wikitext2", "--target-size", "0.5", "--quiet"))
+    assert "is a mixture of experts: 8" in line
+    assert "such as model.layers.0.mlp.experts" in line
+    assert not Path("compressed").exists()

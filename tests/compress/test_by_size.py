@@ -2,20 +2,15 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 import torch
 
 from betabo.compress import by_size
-from betabo.compress.by_size import (
-    SENSITIVITIES_FILE,
-    CompressionBySize,
-    SizedModel,
-    largest_within,
-    read_front,
-    write_front,
-)
+from betabo.compress.by_size import SENSITIVITIES_FILE, CompressionBySize
+from betabo.compress.front import SizedModel
 from betabo.compress.problem import CompressionProblem, CompressionResult
 from betabo.compress.store import load_compressed
 from compress.size_case import trained_problem
@@ -110,7 +105,7 @@ def test_the_smallest_within_a_drop_is_good_enough_and_hardly_larger_than_one_th
 
     def at(_: CompressionBySize, size: float) -> SizedModel:  # an error that falls to the original's at 0.37
         error = original + max(0.0, 0.37 - size)
-        return SizedModel(size, {}, CompressionResult(0.0, size, error, 1, 1, {}, 0.0))
+        return SizedModel(size, {}, CompressionResult(0.0, size, error, 1, 1, {"accuracy": 1 - error}, 0.0))
 
     monkeypatch.setattr(CompressionBySize, "at", at)
     found = sized.within(0.05)
@@ -140,29 +135,128 @@ def test_a_model_and_its_alternatives_are_stored(problem: CompressionProblem, tm
         CompressionBySize(problem).store(small)
 
 
-def test_a_point_of_a_stored_front_can_be_made_again(sized: CompressionBySize, tmp_path: Path) -> None:
-    front = sized.front([0.5, 0.001, 0.25])
-    assert [point.target for point in front] == [0.25, 0.5]  # what cannot be reached is left out
-    assert all(point.model is None for point in front)
-    write_front(tmp_path / "front.json", front, {"model": "m"})
-    again, about = read_front(tmp_path / "front.json")
-    assert (again, about) == (front, {"model": "m"})
-    made = sized.made(again[0].target, again[0].ratios)
-    assert (made.result.size, made.result.metrics) == (front[0].result.size, front[0].result.metrics)
-    assert largest_within(again, 0.4) == again[0]
-    with pytest.raises(ValueError, match=r"the size is 0\.1, but the smallest point of the front has 0\.2"):
-        largest_within(again, 0.1)
-
-
-def test_a_front_that_is_not_there_or_damaged_is_named(tmp_path: Path) -> None:
-    with pytest.raises(ValueError, match=r"front\.json is missing; expected the folder of `betabo compress --front`"):
-        read_front(tmp_path / "front.json")
-    (tmp_path / "front.json").write_text('{"points": [{}]}')
-    with pytest.raises(ValueError, match=r"front\.json is damaged"):
-        read_front(tmp_path / "front.json")
-
-
-@pytest.mark.parametrize(("settings", "message"), [({"examples": 0}, "examples is 0"), ({"steps": -1}, "steps is -1")])
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [({"examples": 0}, "examples is 0"), ({"steps": -1}, "steps is -1"), ({"keep": 1}, "keep is 1")],
+)
 def test_bad_settings_are_named(problem: CompressionProblem, settings: dict[str, int], message: str) -> None:
     with pytest.raises(ValueError, match=message):
         CompressionBySize(problem, **settings)  # type: ignore[arg-type]
+
+
+def test_a_front_has_a_point_for_each_size_that_can_be_reached(sized: CompressionBySize) -> None:
+    seen: list[SizedModel] = []
+    front = sized.front([0.5, 0.001, 0.25], on_point=seen.append)
+    assert [point.target for point in front] == [0.25, 0.5]
+    assert all(point.model is None for point in front)
+    assert seen == front
+    made = sized.made(front[0].target, front[0].ratios)
+    assert (made.result.size, made.result.metrics) == (front[0].result.size, front[0].result.metrics)
+
+
+@pytest.mark.parametrize("steps", [0, 4])
+def test_rows_stand_beside_the_low_rank_part(problem: CompressionProblem, steps: int) -> None:
+    sized = CompressionBySize(problem, examples=32, steps=steps, keep=0.1)
+    small = sized.uniform(0.4)
+    assert small.result.size <= 0.4
+    assert small.model is not None
+    forms = small.model.compression.layers.values()
+    assert {form.rows for form in forms if form.form == "compact"} == {3, 6}  # a tenth of 32 and of 64 outputs
+    assert len(small.losses) == steps
+    assert sized.at(0.4).result.size <= 0.4
+
+
+def test_rows_that_are_not_trained_are_those_with_the_largest_outputs(problem: CompressionProblem) -> None:
+    sized = CompressionBySize(problem, examples=32, keep=0.1)
+    made, plain = sized.uniform(0.4).model, CompressionBySize(problem, examples=32).factors
+    assert made is not None
+    name = sized.problem.plan.layers[0].name
+    layer: Any = made.get_submodule(name)
+    original: Any = problem.model.get_submodule(name)
+    root = plain[name].root
+    assert root is not None
+    error = ((original.weight - layer.left @ layer.right) @ root).norm(dim=1)
+    assert set(layer.index.tolist()) == set(error.topk(layer.rows).indices.tolist())
+
+
+def test_eight_bits_come_last(problem: CompressionProblem, tmp_path: Path) -> None:
+    sized = CompressionBySize(problem, tmp_path, examples=32, int8=True)
+    small, whole = sized.uniform(0.4), CompressionBySize(problem, examples=32).uniform(0.4)
+    assert small.result.size == whole.result.size
+    assert small.result.flops == whole.result.flops
+    assert small.model is not None
+    assert small.model.compression.bits == 8
+    table = sized.store(small)
+    assert list(table) == ["original", "compressed, int8", "one ratio, int8", "int8"]
+    assert table["compressed, int8"].megabytes < 0.9 * table["original"].megabytes
+    loaded: Any = load_compressed(tmp_path)
+    tokens = problem.data.train.tensors["input_ids"][:4]
+    with torch.no_grad():
+        torch.testing.assert_close(loaded(tokens).logits, small.model(tokens).logits)
+
+
+def test_a_search_begins_with_the_sensitivities_and_ends_with_the_lowest_loss(
+    problem: CompressionProblem, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    fixed, searched = (CompressionBySize(problem, examples=64, search=count) for count in (0, 6))
+    losses = [sized._loss(sized.at(0.25).ratios) for sized in (fixed, searched)]
+    assert losses[1] <= losses[0]
+    brief = CompressionBySize(problem, examples=64, search=3, steps=8)
+    trained: list[int] = []
+    finetune = by_size.finetune
+
+    def noted(*arguments: Any, **options: Any) -> Any:
+        trained.append(arguments[3].steps)
+        return finetune(*arguments, **options)
+
+    monkeypatch.setattr(by_size, "finetune", noted)
+    assert len(brief.at(0.25).losses) == 8
+    assert trained == [2] * by_size.FINALISTS + [8]
+
+
+def test_a_latency_is_reached_by_the_largest_model_that_is_quick_enough(
+    problem: CompressionProblem, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    sized = CompressionBySize(problem, examples=64)
+    plan = problem.plan
+    monkeypatch.setattr(
+        by_size, "layer_costs", lambda *_, **__: lambda layer, ratio: layer.weights(ratio, 0) + layer.outputs
+    )
+    monkeypatch.setattr(
+        by_size,
+        "measure_latencies",
+        lambda models, _: [
+            SimpleNamespace(
+                median=sum(p.numel() for layer in plan.layers for p in model.get_submodule(layer.name).parameters())
+            )
+            for model in models
+        ],
+    )
+    small = sized.at_latency(0.6)
+    assert 0.5 < small.result.size <= 0.6
+    with pytest.raises(ValueError, match=r"to be 0\.01 of the original's, but the least that was measured is 0\.\d"):
+        sized.at_latency(0.01)
+    with pytest.raises(ValueError, match="the latency is 2 of the original's, expected a share"):
+        sized.at_latency(2)
+
+
+def test_layers_that_are_slower_as_two_products_stay_as_they_are(
+    problem: CompressionProblem, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    sized = CompressionBySize(problem, examples=64)
+
+    def cost(layer: Any, ratio: float) -> float:
+        return 2.0 if ratio < 1 and layer.outputs == layer.inputs else 1.0 * ratio
+
+    def seconds(model: Any) -> float:
+        forms = model.compression.layers.values() if hasattr(model, "compression") else ()
+        return 1.0 if not forms else sum(cost(form, form.ratio) for form in forms) / len(forms)
+
+    monkeypatch.setattr(by_size, "layer_costs", lambda *_, **__: cost)
+    monkeypatch.setattr(
+        by_size, "measure_latencies", lambda models, _: [SimpleNamespace(median=seconds(model)) for model in models]
+    )
+    found = sized.at_latency(0.9).ratios
+    square = {layer.group for layer in problem.plan.layers if layer.outputs == layer.inputs}
+    assert {found[name] for name in square} == {1.0}
+    assert min(found.values()) < 1.0

@@ -16,6 +16,7 @@ from betabo.compress.counting import (
     compare,
     count_flops,
     count_parameters,
+    measure_latencies,
     measure_latency,
 )
 from betabo.compress.layers import CompactLinear, LoSparseLinear
@@ -203,3 +204,24 @@ def test_compare_measures_both_models(tiny_vit: Any) -> None:
     assert comparison.after.flops < comparison.before.flops
     assert comparison.after.latency is not None
     assert 0 < comparison.after.latency.low <= comparison.after.latency.median <= comparison.after.latency.high
+
+
+def test_models_take_turns_and_leave_no_trace() -> None:
+    order: list[str] = []
+
+    class Named(nn.Module):
+        def __init__(self, name: str) -> None:
+            super().__init__()
+            self.name, self.weight = name, nn.Parameter(torch.zeros(1))
+
+        def forward(self, x: Tensor) -> Tensor:
+            order.append(self.name)
+            assert not torch.is_grad_enabled()
+            return x
+
+    models = [Named("a"), Named("b").train()]
+    found = measure_latencies(models, {"x": torch.ones(1)}, repeats=3, warmup=1)
+    assert order == ["a", "b"] * 4
+    assert len(found) == 2
+    assert torch.is_grad_enabled()
+    assert [model.training for model in models] == [True, True]

@@ -40,6 +40,7 @@ def test_the_stored_model_is_the_one_of_the_trial(tmp_path: Path) -> None:
     assert summary["test"]["after"] == finished.test[1]
     assert summary["sizes"]["after"]["parameters"] == after
     assert (out / "tokenizer.json").is_file()
+    assert f"| accuracy, test | {finished.test[0]['accuracy']:.4f} |" in (out / "README.md").read_text()
     with torch.no_grad():
         assert loaded(**problem.task.example(problem.data)).logits.shape == (1, 2)
 

@@ -5,6 +5,7 @@ import torch
 from torch import nn
 
 from betabo.compress.plan import CompressionPlan
+from compress.models_case import make_llama
 
 
 class Block(nn.Module):
@@ -155,3 +156,24 @@ def test_dims_of_the_paper(name, group, dims):
     }
     with torch.device("meta"):
         assert CompressionPlan.of(made[name](), group).dims == dims
+
+
+@pytest.mark.parametrize("group", ["layer", "block"])
+def test_a_mixture_of_experts_is_refused(group: str) -> None:
+    model = make_llama("Mixtral", num_local_experts=4)
+    with pytest.raises(
+        ValueError, match=r"MixtralForCausalLM is a mixture of experts: 88% .* model\.layers\.0\.mlp\.experts"
+    ):
+        CompressionPlan.of(model, group)  # type: ignore[arg-type]
+
+
+def test_convolutions_inside_blocks_are_no_experts() -> None:
+    blocks = [nn.Sequential(nn.Conv1d(8, 8, 3), nn.Linear(8, 8)) for _ in range(2)]
+    assert len(CompressionPlan.of(nn.Sequential(*blocks)).layers) == 2
+
+
+@pytest.mark.parametrize("family", ["Llama", "Qwen2", "Qwen3", "Gemma2", "Phi3"])
+def test_decoders_of_today_have_all_linear_layers_of_their_blocks(family: str) -> None:
+    model = make_llama(family, tied=True)
+    linears = [name for name, module in model.model.layers.named_modules() if isinstance(module, nn.Linear)]
+    assert [layer.name.removeprefix("model.layers.") for layer in CompressionPlan.of(model).layers] == linears

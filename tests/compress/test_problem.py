@@ -18,7 +18,7 @@ from betabo.compress import (
     count_parameters,
     load_compressed,
 )
-from betabo.compress.problem import uniform_levels
+from betabo.compress.problem import split_layers, uniform_levels
 from betabo.compress.tasks import ImageClassification, LanguageModelling, Split, TaskData, TextClassification
 
 TRAINING = Training(steps=12, batch=8, rate=1e-3)
@@ -125,7 +125,7 @@ def test_keeping_all_rows_reproduces_the_outputs_at_any_rank(request):
     problem = CompressionProblem(
         model, task, data(), CompressionMethod(training=Training(steps=0), pruning=Pruning(keep=1.0), device="cpu")
     )
-    split = problem._split(problem.plan.ratios(0.3))
+    split = split_layers(problem.model, problem.plan, problem.plan.ratios(0.3), 1.0, problem._factors)
     with torch.no_grad():
         assert torch.allclose(split(**inputs(problem)).logits, model(**inputs(problem)).logits, atol=1e-5)
 

@@ -136,11 +136,13 @@ def test_the_example_of_the_documentation_runs(settings: CompressionSettings, mo
     in_this_process(monkeypatch)
     page = (Path(__file__).parents[2] / "docs" / "compression.md").read_text(encoding="utf-8")
     code = re.findall(r"^```py\n(.*?)^```", page, re.MULTILINE | re.DOTALL)
-    assert len(code) == 1
+    assert len(code) == 2
     for long, short in (("steps=100", "steps=1"), ("trials=35", "trials=2"), ("trials=60", "trials=3")):
         assert long in code[0]
         code[0] = code[0].replace(long, short)
     names: dict[str, Any] = {}
-    exec(compile(code[0], "compression.md", "exec"), names)
+    for part in code:
+        exec(compile(part, "compression.md", "exec"), names)
     assert len(names["session"].trials()) == 3
     assert load_compressed("compressed").compression.metrics == names["summary"].compressed.metrics
+    assert type(names["model"]).__name__ == "BertForSequenceClassification"

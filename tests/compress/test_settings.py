@@ -56,7 +56,10 @@ def test_other_settings_have_the_same_values_where_both_have_them() -> None:
     settings = CompressionSettings(model="m", task="rte", weight=0.3, seed=4, pareto=True, trials=9, max_length=32)
     objective = settings.convert(CompressionObjective, cache="here")
     assert {item.name: getattr(objective, item.name) for item in fields(objective) if item.init} == {
-        **{name: getattr(settings, name) for name in ("model", "task", "data", "max_train", "max_validation")},
+        **{
+            name: getattr(settings, name)
+            for name in ("model", "task", "data", "max_train", "max_validation", "max_length")
+        },
         **{name: getattr(settings, name) for name in ("group", "bounds", "weight", "training", "pruning", "seed")},
         "device": "auto",
         "max_length": 32,

@@ -11,6 +11,7 @@ import optuna
 import pytest
 from optuna.distributions import BaseDistribution, FloatDistribution, IntDistribution
 
+from betabo.optuna.attributes import PLAN
 from betabo.report.boundary import Hint, expected_distance, hints, parameter_facts, running_median
 from betabo.report.facts import centre_trial, read_study
 
@@ -57,6 +58,11 @@ class TestHints:
     def test_there_are_none_inside_the_box(self, add_trial: Callable[..., None]) -> None:
         study = study_of({"x": [0.5, 0.0, 1.0]}, {"x": FloatDistribution(0, 1)}, add_trial)
         assert hints_of(study) == []
+
+    def test_ranges_that_the_user_did_not_choose_are_not_to_be_widened(self, study: optuna.Study) -> None:
+        for kind, found in (("function", 2), ("betabo.compress.objective:CompressionObjective", 0)):
+            study.set_user_attr(PLAN, {"objective": {"type": kind}})
+            assert len(hints_of(study)) == found
 
     def test_most_of_the_best_few_suffice(self, add_trial: Callable[..., None]) -> None:
         values = {"x": [0.9, 1.0, 0.995, *([0.5] * 5)]}

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeAlias
 
 import typer
 
-from betabo.cli.compress_by_size import Goal, compress_by_size, pick_from_front
+from betabo.cli.compress_by_size import Goal, SizeOptions, compress_by_size, pick_from_front
 from betabo.cli.errors import FAILURE, fail, user_errors, warn
 from betabo.cli.options import (
     DEFAULT_LOGS,
@@ -27,7 +27,7 @@ from betabo.cli.options import (
     study_option,
     trials_option,
 )
-from betabo.compress.settings import ACQUISITION, CompressionSettings, Device, Group, Start
+from betabo.compress.settings import ACQUISITION, EXAMPLES, CompressionSettings, Device, Group, Start
 
 if TYPE_CHECKING:
     from betabo.compress.presets import Preset
@@ -37,7 +37,7 @@ DEFAULTS = CompressionSettings(model="", task="")
 
 _WHAT = "What is compressed"
 _HOW = "How"
-_GOAL = "Goal, without a search"
+_GOAL = "Goal"
 
 Protocol: TypeAlias = Literal["paper", "sensitivity"]
 
@@ -101,8 +101,8 @@ def compress(
     protocol: Annotated[
         Protocol | None,
         typer.Option(
-            help="Spend a size by sensitivities, or search as the paper does.",
-            show_default="paper, unless a goal is given",
+            help="Reach a goal by sensitivities, or search as the paper does.",
+            show_default="by the other options",
             rich_help_panel=_GOAL,
         ),
     ] = None,
@@ -116,6 +116,12 @@ def compress(
             metavar="D", help="The smallest that loses at most D of the metric: 1% or 0.01.", rich_help_panel=_GOAL
         ),
     ] = None,
+    max_latency: Annotated[
+        float | None,
+        typer.Option(
+            metavar="S", help="What loses least in at most this share of the original's time.", rich_help_panel=_GOAL
+        ),
+    ] = None,
     front: Annotated[
         bool, typer.Option("--front", help="Ten sizes at once, to pick one later.", rich_help_panel=_GOAL)
     ] = False,
@@ -123,6 +129,18 @@ def compress(
         Path | None,
         typer.Option(
             metavar="DIR", help="Store the model of --target-size from the front in DIR.", rich_help_panel=_GOAL
+        ),
+    ] = None,
+    int8: Annotated[
+        bool, typer.Option("--int8", help="Weights of eight bits on top of a goal.", rich_help_panel=_GOAL)
+    ] = False,
+    examples: Annotated[
+        int | None,
+        typer.Option(
+            metavar="N",
+            help="Training examples to decompose layers for, and to measure on.",
+            show_default=str(EXAMPLES),
+            rich_help_panel=_GOAL,
         ),
     ] = None,
     pareto: Annotated[
@@ -133,7 +151,7 @@ def compress(
         typer.Option(
             metavar="SHARE",
             help="Rows that each layer keeps beside its low-rank part.",
-            show_default=f"{DEFAULTS.pruning.keep:g}",
+            show_default=f"{DEFAULTS.pruning.keep:g}, 0 with a goal",
             rich_help_panel=_HOW,
         ),
     ] = None,
@@ -150,8 +168,8 @@ def compress(
         int | None,
         typer.Option(
             metavar="N",
-            help="Training steps of a trial.",
-            show_default=str(DEFAULTS.training.steps),
+            help="Training steps of a trial, or after compression with a goal.",
+            show_default=f"{DEFAULTS.training.steps}, 0 with a goal",
             rich_help_panel=_HOW,
         ),
     ] = None,
@@ -216,19 +234,21 @@ def compress(
     quiet: Quiet = False,
     plain: Plain = False,
 ) -> None:
-    """Compress a transformer: search the rank of each linear layer, and store the best model.
+    """Compress a transformer to a size, a drop of the metric or a latency, or search as the paper does.
 
-    Each linear layer becomes a low-rank part and a few rows of its own. What is searched is a ratio for each layer: the
-    parameters of its low-rank part, as a share of what the layer had. A trial compresses the model, trains it for a
-    short while and judges it; its value is the share of size that is left plus the error. The search is a study, stored
-    as it happens: the same command again goes on where it stopped, also after a crash.
-
-    Example: betabo compress --model ./my-bert --task mrpc --data glue/ --trials 35 --kernel beta --out compressed/
-
-    With a goal there is no search: layers are decomposed for what comes out of them, and the size is spent where it
-    costs least, by forward passes that tell what each layer is worth. --steps trains afterwards, 0 by default.
+    Layers are decomposed for what comes out of them, and the size is spent where it costs least, by forward passes that
+    tell what each layer is worth: minutes on a CPU for a small encoder. --steps trains afterwards, 0 by default, and
+    --trials searches from there for a better use of the same size.
 
     Example: betabo compress --model ./my-bert --task mrpc --data glue/ --target-size 0.3
+
+    Example: betabo compress --model ./my-bert --task mrpc --data glue/ --max-drop 1% --int8
+
+    The paper's protocol searches a ratio for each layer, the parameters of its low-rank part as a share of what it had.
+    A trial compresses the model, trains it for a short while and judges it; its value is the share of size that is left
+    plus the error. The search is a study, stored as it happens: the same command again goes on where it stopped.
+
+    Example: betabo compress --protocol paper --model ./my-bert --task mrpc --data glue/ --trials 35 --kernel beta
 
     Example: betabo compress minilm-mrpc --model ./minilm --data glue/ --pareto --workers 2
 
@@ -243,17 +263,24 @@ def compress(
         print_presets(screen)
         return
 
-    goal = Goal(target_size, _share("--max-drop", max_drop), front, pick)
+    goal = Goal(target_size, _share("--max-drop", max_drop), max_latency, front, pick)
+    chosen = {"--kernel": kernel, "--acquisition": acquisition, "--start": start, "--weight": weight}
+    chosen |= {"--starting-points": starting_points, "--study": study, "--pareto": pareto or None}
+    search = [name for name, value in chosen.items() if value is not None]
     if goal.given or protocol == "sensitivity":
-        search: dict[str, Any] = {
-            "--trials": trials,
-            "--kernel": kernel,
-            "--acquisition": acquisition,
-            "--start": start,
-        }
-        search |= {"--starting-points": starting_points, "--study": study, "--weight": weight, "--keep": keep}
-        search |= {"--pareto": pareto or None}
-        goal.check(protocol, [name for name, value in search.items() if value is not None])
+        goal.check(protocol, search)
+    elif int8:
+        raise ValueError("--int8 is without a goal; give one, such as --target-size 0.5.")
+    elif protocol is None and preset is None and preset_option is None and trials is None and not search and model:
+        raise ValueError(
+            "there is no goal; give --target-size 0.5, --max-drop 1%, --max-latency 0.6 or --front, or --protocol "
+            "paper to search as the paper does."
+        )
+    if examples is not None and examples < 1:
+        raise ValueError(f"--examples is {examples}, expected at least 1.")
+    options = SizeOptions(
+        steps=steps or 0, keep=keep or 0.0, int8=int8, search=trials or 0, examples=examples or EXAMPLES
+    )
     with loading(shown=not quiet):
         from betabo.cli.run import ProgressStyle, StudyRun
         from betabo.compress.session import CompressionSession
@@ -302,12 +329,12 @@ def compress(
             short=goal.given,
         )
         if goal.target_size is not None:
-            session.check_size(goal.target_size)
+            session.check_size(goal.target_size, options.keep)
     prepared = session.prepared
     if not quiet:
         print_prepared(screen, prepared)
     if goal.given:
-        compress_by_size(session, goal, steps or 0, say)
+        compress_by_size(session, goal, options, say)
         return
     run = StudyRun(session.plan, session.study, workers, ProgressStyle.choose(quiet=quiet, plain=plain))
     outcome = run.to_the_end()

@@ -5,62 +5,49 @@ Nothing is random but the examples and, if it is asked for, the training afterwa
 
 from __future__ import annotations
 
+import copy
 import hashlib
 import json
+import math
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
-from betabo.compress.allocation import CAUTIONS, allocate, uniform_ratio
+from betabo.compress.allocation import CAUTIONS, allocate, check_target, spend, uniform_ratio
 from betabo.compress.batches import short_batches
-from betabo.compress.figures import ModelFigures, figures_of, int8_model
+from betabo.compress.counting import measure_latencies
+from betabo.compress.figures import ModelFigures, figures_of, int8_model, table_rows
 from betabo.compress.finish import write_model
+from betabo.compress.front import FRONT_FILE, SizedModel, read_front
 from betabo.compress.layers import Factors
+from betabo.compress.page import CompressionPage
 from betabo.compress.preparation import write_json
-from betabo.compress.problem import CompressionProblem, CompressionResult
+from betabo.compress.problem import CompressionProblem, materialise_layers, split_layers
+from betabo.compress.refinement import refined_designs
 from betabo.compress.sensitivity import Sensitivities, mean_loss, measure_sensitivities
+from betabo.compress.settings import EXAMPLES
 from betabo.compress.store import CompressedModel
+from betabo.compress.timing import layer_costs
 from betabo.compress.training import finetune
 from betabo.compress.whitening import factors_of
-from betabo.compress.without_training import truncate
+from betabo.compress.without_training import eight_bits, truncate
 
-EXAMPLES = 256
-"""Training examples that layers are decomposed for, and that their sensitivities are measured on."""
+FINALISTS = 3
+"""Designs of a search that are trained for a quarter of the steps, if there are any, before one is trained for all."""
 
 SIZES = (0.1, 0.15, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9)
 """Sizes of a front."""
 
 SENSITIVITIES_FILE = "sensitivities.json"
-FRONT_FILE = "front.json"
 _BATCH = 32  # examples of a forward pass, which a small machine has the memory for
 _HALVINGS = 6  # of the range of sizes, when the smallest good one is looked for: to a sixty-fourth
-
-
-@dataclass(frozen=True)
-class SizedModel:
-    """A compression to a size.
-
-    Attributes:
-        target: The size that was asked for.
-        ratios: The ratio of each coordinate.
-        result: How small and how good it is.
-        model: The model; None if it was read from a file.
-    """
-
-    target: float
-    ratios: Mapping[str, float]
-    result: CompressionResult
-    model: CompressedModel | None = None
-
-    def to_json(self) -> dict[str, Any]:
-        """As plain JSON types, without the model."""
-        return {"target": self.target, "ratios": dict(self.ratios), "result": self.result.to_json()}
+_TIMINGS = 5  # whole models that are timed when a latency is looked for
 
 
 class CompressionBySize:
@@ -71,7 +58,12 @@ class CompressionBySize:
         out: Folder where sensitivities are kept and models are stored; None to keep nothing.
         examples: Training examples to decompose for and to measure sensitivities on.
         steps: Steps of training after compression, with the problem's batch and rate.
+        keep: Share of the rows that each layer keeps beside its low-rank part. They are what that part leaves out:
+            those that give the largest outputs, or with steps those that training keeps.
+        int8: Whether the layers are rounded to eight bits in the end, on top of everything.
+        search: Designs that a search looks at before one is taken, beside a few fixed ones, see `refined_designs`.
         on_progress: Called with the number of coordinates whose sensitivity is measured, and of all.
+        on_loss: Called now and then in training with the number of steps done and the loss.
 
     Example:
         >>> sized = CompressionBySize(problem, "compressed")  # doctest: +SKIP
@@ -87,14 +79,20 @@ class CompressionBySize:
         *,
         examples: int = EXAMPLES,
         steps: int = 0,
+        keep: float = 0.0,
+        int8: bool = False,
+        search: int = 0,
         on_progress: Callable[[int, int], None] | None = None,
+        on_loss: Callable[[int, float], None] | None = None,
     ) -> None:
-        for name, value, least in (("examples", examples, 1), ("steps", steps, 0)):
+        for name, value, least in (("examples", examples, 1), ("steps", steps, 0), ("search", search, 0)):
             if value < least:
                 raise ValueError(f"{name} is {value!r}, expected at least {least}.")
-        self.problem, self.steps = problem, steps
+        if not 0 <= keep < 1:
+            raise ValueError(f"keep is {keep!r}, expected a share of the rows from 0 to less than 1.")
+        self.problem, self.steps, self.keep, self.int8, self.search = problem, steps, keep, int8, search
         self.out = None if out is None else Path(out)
-        self._examples, self._on_progress = examples, on_progress
+        self._examples, self._on_progress, self._on_loss = examples, on_progress, on_loss
 
     @cached_property
     def factors(self) -> dict[str, Factors]:
@@ -132,6 +130,7 @@ class CompressionBySize:
         Raises:
             ValueError: It cannot be reached; the message has the smallest size that can be.
         """
+        check_target(self.problem.plan, size, self.problem.method.bounds, self.keep)
         return self.made(size, self._best_design(size))
 
     def uniform(self, size: float) -> SizedModel:
@@ -142,30 +141,43 @@ class CompressionBySize:
         """The compression with these ratios."""
         start, problem = time.perf_counter(), self.problem
         chosen = problem.plan.ratios(dict(ratios))
-        model = truncate(problem.model, problem.plan, chosen, 0.0, self.factors)
+        losses: list[float] = []
         if self.steps:
-            training = replace(problem.method.training, steps=self.steps)
-            finetune(
+            model = split_layers(problem.model, problem.plan, chosen, self.keep, self.factors) if self.keep else None
+            model = self._truncated(ratios) if model is None else model
+            losses = finetune(
                 model,
                 problem.task,
                 problem.data.train,
-                training,
+                replace(problem.method.training, steps=self.steps),
+                replace(problem.method.pruning, keep=self.keep) if self.keep else None,
                 seed=problem.method.seed,
                 device=problem.device,
+                progress=self._on_loss,
                 short=True,
             )
-        made, result = problem.judged(model, chosen, 0.0, start, short=True)
-        return SizedModel(size, dict(ratios), result, made)
+            materialise_layers(model)
+        else:
+            model = self._truncated(ratios)
+        made, result = problem.judged(model, chosen, self.keep, start, short=True, int8=self.int8)
+        return SizedModel(size, dict(ratios), result, losses, made)
 
-    def front(self, sizes: Sequence[float] = SIZES) -> list[SizedModel]:
-        """The compressions to several sizes, those that can be reached, without their models."""
+    def front(
+        self, sizes: Sequence[float] = SIZES, on_point: Callable[[SizedModel], None] | None = None
+    ) -> list[SizedModel]:
+        """The compressions to several sizes, those that can be reached, without their models.
+
+        Args:
+            sizes: The sizes.
+            on_point: Called with each as soon as it is there.
+        """
         found = []
+        smallest = self.problem.plan.size(self.problem.method.bounds[0], self.keep)
         for size in sorted(sizes):
-            try:
-                ratios = self._best_design(size)
-            except ValueError:
-                continue
-            found.append(replace(self.made(size, ratios), model=None))
+            if smallest <= size * self.problem.plan.parameters:
+                found.append(replace(self.at(size), model=None))
+                if on_point is not None:
+                    on_point(found[-1])
         return found
 
     def within(self, drop: float) -> SizedModel:
@@ -174,40 +186,94 @@ class CompressionBySize:
         The sizes between the smallest and the whole are halved a few times, as if the metric only fell with the size.
 
         Args:
-            drop: How much the main metric may fall, such as 0.01 for one point of a hundred.
+            drop: How much the main metric may fall, such as 0.01 for one point of a hundred; of a language model, what
+                the perplexity may rise by, as a share.
         """
         if drop < 0:
             raise ValueError(f"the largest drop is {drop!r}, expected at least 0.")
-        allowed = self.problem.original.error + drop
-        plan = self.problem.plan
-        low, high = plan.size(self.problem.method.bounds[0], 0.0) / plan.parameters, 1.0
+        plan, task, before = self.problem.plan, self.problem.task, self.problem.original.metrics
+        low, high = plan.size(self.problem.method.bounds[0], self.keep) / plan.parameters, 1.0
         best: SizedModel | None = None
         for _ in range(_HALVINGS):
             middle = (low + high) / 2
             tried = self.at(middle)
-            if tried.result.error <= allowed + 1e-12:
+            if task.drop(before, tried.result.metrics) <= drop + 1e-12:
                 high, best = middle, tried
             else:
                 low = middle
         return self.at(1.0) if best is None else best
 
+    def at_latency(self, share: float) -> SizedModel:
+        """The compression that loses least and takes at most a share of the original's time for one example.
+
+        Each kind of layer is timed, and seconds are spent as parameters are in `at`: a layer that is not quicker as two
+        products stays as it is. Then whole models are timed beside the original.
+
+        Args:
+            share: Of the latency of the original, above 0 and less than 1.
+
+        Raises:
+            ValueError: Nothing is as quick; the message has what was reached.
+        """
+        if not 0 < share < 1:
+            raise ValueError(f"the latency is {share!r} of the original's, expected a share above 0 and less than 1.")
+        problem, plan = self.problem, self.problem.plan
+        example, bounds = problem.task.example(problem.data), problem.method.bounds
+        cost = layer_costs(problem.model, plan, example, keep=self.keep, int8=self.int8)
+
+        def designed(budget: float) -> dict[str, float]:
+            return self._best_of([spend(plan, self.sensitivities, budget, cost, bounds, part) for part in CAUTIONS])
+
+        def seconds(ratios: Mapping[str, float]) -> float:
+            return sum(cost(layer, ratios[layer.group]) for layer in plan.layers)
+
+        def measured(ratios: Mapping[str, float]) -> float:
+            if not self.int8 and all(ratio == 1.0 for ratio in ratios.values()):
+                return 1.0  # the original
+            made = self._truncated(ratios)
+            before, after = measure_latencies([problem.model, eight_bits(made) if self.int8 else made], example)
+            return after.median / before.median
+
+        quickest = spend(plan, self.sensitivities, 0.0, cost, bounds)
+        least = measured(quickest)
+        best = quickest if least <= share else None
+        low, high = seconds(quickest), seconds(dict.fromkeys(plan.coordinates, 1.0))
+        budget = (
+            high if self.int8 else (low + high) / 2
+        )  # with all its layers whole it is the original, but for eight bits
+        for _ in range(_TIMINGS):
+            tried = designed(budget)
+            found = measured(tried)
+            least = min(least, found)
+            if found <= share:
+                best, low = tried, budget
+            else:
+                high = budget
+            budget = (low + high) / 2
+        if best is None:
+            raise ValueError(
+                f"the latency is to be {share:g} of the original's, but the least that was measured is {least:.2f}."
+            )
+        return self.made(plan.size(plan.ratios(best), self.keep) / plan.parameters, best)
+
     def table(self, chosen: SizedModel) -> dict[str, ModelFigures]:
         """The original, the chosen compression, one ratio for all layers, and eight bits where they can be had."""
         problem = self.problem
-        models = {
-            "original": problem.model,
-            "compressed": self._model_of(chosen),
-            "one ratio": self._model_of(self.uniform(chosen.result.size)),
-        }
-        found = {name: figures_of(problem, model) for name, model in models.items()}
+        uniform = self.uniform(chosen.result.size)
+        bits = ", int8" if self.int8 else ""
+        made = {f"compressed{bits}": chosen, f"one ratio{bits}": uniform}
+        models = {"original": problem.model, **{name: self._model_of(point) for name, point in made.items()}}
+        counted: dict[str, nn.Module] = {}
+        if self.int8:
+            counted = {name: self._truncated(point.ratios) for name, point in made.items()}
         if problem.device.type == "cpu":
-            found["int8"] = figures_of(problem, int8_model(problem.model), like=problem.model)
-        return found
+            models["int8"], counted["int8"] = int8_model(problem.model), problem.model
+        return figures_of(problem, models, counted)
 
     def store(
         self, chosen: SizedModel, out: str | Path | None = None, about: Mapping[str, Any] | None = None
     ) -> dict[str, ModelFigures]:
-        """Put a compression into a folder, with `summary.json`.
+        """Put a compression into a folder, with `summary.json`, its card and its report.
 
         Args:
             chosen: The compression.
@@ -225,10 +291,35 @@ class CompressionBySize:
             **(about or {}),
             **chosen.to_json(),
             "steps": self.steps,
+            "keep": self.keep,
+            "int8": self.int8,
             "table": {name: figures.to_json() for name, figures in table.items()},
         }
-        write_model(self._model_of(chosen), folder, summary, getattr(self.problem.task, "tokenizer", None))
+        model, rows = self._model_of(chosen), table_rows(table, str(self.problem.device))
+        write_model(self.problem, model, folder, summary, rows, self._page(chosen, model, table, rows).html())
         return table
+
+    def _page(
+        self,
+        chosen: SizedModel,
+        model: CompressedModel,
+        table: Mapping[str, ModelFigures],
+        rows: Sequence[Sequence[str]],
+    ) -> CompressionPage:
+        problem, task = self.problem, self.problem.task
+        known = self.out is not None and (self.out / FRONT_FILE).is_file()
+        front = read_front(self.out / FRONT_FILE)[0] if self.out is not None and known else []
+        return CompressionPage(
+            title=f"{type(model).__name__} on {task.name}",
+            plan=problem.plan,
+            structure=model.compression,
+            table=rows,
+            badness=task.badness(chosen.result.metrics)[0],
+            points={name: (figures.size, task.badness(figures.validation)[1]) for name, figures in table.items()},
+            front=[(point.result.size, task.badness(point.result.metrics)[1]) for point in front],
+            sensitivities=self.sensitivities,
+            losses=chosen.losses,
+        )
 
     def _model_of(self, chosen: SizedModel) -> CompressedModel:
         model = self.made(chosen.target, chosen.ratios).model if chosen.model is None else chosen.model
@@ -237,17 +328,43 @@ class CompressionBySize:
 
     def _best_design(self, size: float) -> dict[str, float]:
         plan, bounds = self.problem.plan, self.problem.method.bounds
-        designs = [allocate(plan, self.sensitivities, size, bounds, caution) for caution in CAUTIONS]
+
+        def spent(sensitivities: Sensitivities, caution: float) -> dict[str, float]:
+            return allocate(plan, sensitivities, size, bounds, caution, self.keep)
+
+        designs = [spent(self.sensitivities, caution) for caution in CAUTIONS]
+        if self.search:
+            seed = self.problem.method.seed
+            designs += refined_designs(plan, self.sensitivities, spent, self._loss, self.search, seed=seed)
         designs.append(self._one_ratio(size))
+        return self._best_of(designs)
+
+    def _best_of(self, designs: Sequence[dict[str, float]]) -> dict[str, float]:
+        """The design with the lowest loss on examples on which nothing was measured.
+
+        After a search the best few are trained for a quarter of the steps first.
+        """
+        if not (self.search and self.steps):
+            return min(designs, key=self._loss)
+        brief = copy.copy(self)
+        brief.steps, brief.int8 = math.ceil(self.steps / 4), False
 
         def loss(ratios: dict[str, float]) -> float:
-            model = truncate(self.problem.model, plan, plan.ratios(ratios), 0.0, self.factors)
-            return mean_loss(model, self.problem.task, self._other_batches)
+            return mean_loss(brief._model_of(brief.made(1.0, ratios)), self.problem.task, self._other_batches)
 
-        return min(designs, key=loss)
+        return min(sorted(designs, key=self._loss)[:FINALISTS], key=loss)
+
+    def _loss(self, ratios: Mapping[str, float]) -> float:
+        return mean_loss(self._truncated(ratios), self.problem.task, self._other_batches)
+
+    def _truncated(self, ratios: Mapping[str, float]) -> CompressedModel:
+        problem = self.problem
+        chosen = problem.plan.ratios(dict(ratios))
+        return cast(CompressedModel, truncate(problem.model, problem.plan, chosen, self.keep, self.factors))
 
     def _one_ratio(self, size: float) -> dict[str, float]:
-        return dict.fromkeys(self.problem.plan.coordinates, uniform_ratio(self.problem.plan, size))
+        plan = self.problem.plan
+        return dict.fromkeys(plan.coordinates, uniform_ratio(plan, size, self.keep))
 
     @cached_property
     def _batches(self) -> list[dict[str, Tensor]]:
@@ -273,37 +390,3 @@ class CompressionBySize:
         for tensor in tensors:
             digest.update(tensor.detach().cpu().contiguous().view(-1).view(torch.uint8).numpy().tobytes())
         return digest.hexdigest()[:16]
-
-
-def write_front(path: Path, front: Sequence[SizedModel], about: Mapping[str, Any]) -> None:
-    """Write the points of a front, with what it is of, of plain JSON types."""
-    write_json(path, {"about": about, "points": [point.to_json() for point in front]})
-
-
-def read_front(path: Path) -> tuple[list[SizedModel], dict[str, Any]]:
-    """The points that `write_front` wrote, and what they are of.
-
-    Raises:
-        ValueError: There are none, or they are damaged.
-    """
-    if not path.is_file():
-        raise ValueError(f"{path} is missing; expected the folder of `betabo compress --front`.")
-    try:
-        stored = json.loads(path.read_text(encoding="utf-8"))
-        points = [SizedModel(p["target"], p["ratios"], CompressionResult(**p["result"])) for p in stored["points"]]
-        return points, dict(stored["about"])
-    except (ValueError, KeyError, TypeError) as error:
-        raise ValueError(f"{path} is damaged ({error}); make it again.") from error
-
-
-def largest_within(front: Sequence[SizedModel], size: float) -> SizedModel:
-    """The largest point of a front that is not larger than a size.
-
-    Raises:
-        ValueError: All are larger.
-    """
-    fitting = [point for point in front if point.result.size <= size]
-    if not fitting:
-        least = min((point.result.size for point in front), default=1.0)
-        raise ValueError(f"the size is {size:g}, but the smallest point of the front has {least:.4f}.")
-    return max(fitting, key=lambda point: point.result.size)

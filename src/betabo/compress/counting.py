@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
+from functools import partial
 from statistics import quantiles
 from time import perf_counter
 from typing import Any
@@ -106,21 +107,42 @@ def measure_latency(
         warmup: Passes before them.
         device: Where to run; by default where the model is. The model must be there.
     """
+    here = _device(model)
+    if device is not None and torch.device(device).type != here.type:
+        raise ValueError(f"the model is on {here}, not on {device}; move it first with model.to({str(device)!r}).")
+    return measure_latencies([model], example, repeats=repeats, warmup=warmup)[0]
+
+
+def measure_latencies(
+    models: Sequence[nn.Module], example: Mapping[str, Tensor], *, repeats: int = LATENCY_REPEATS, warmup: int = 10
+) -> list[Latency]:
+    """Time forward passes of several models, which take turns: what else the machine does then meets all of them.
+
+    Args:
+        models: The models, on one device; see `measure_latency`.
+        example: The arguments of their `forward`.
+        repeats: Passes of each that are timed, at least two.
+        warmup: Passes of each before them.
+    """
     if repeats < 2:
         raise ValueError(f"repeats is {repeats}; the spread of a latency needs at least 2.")
     if warmup < 0:
         raise ValueError(f"warmup is {warmup}, expected 0 or more.")
-    here = _device(model)
-    if device is not None and torch.device(device).type != here.type:
-        raise ValueError(f"the model is on {here}, not on {device}; move it first with model.to({str(device)!r}).")
+    here = _device(models[0])
     arguments = _moved(example, here)
     seconds_of = _cuda_seconds if here.type == "cuda" else _host_seconds
-    with _at_rest(model), torch.inference_mode():
-        for _ in range(warmup):
-            model(**arguments)
-        seconds = [seconds_of(lambda: model(**arguments)) for _ in range(repeats)]
-    deciles = quantiles(seconds, n=10, method="inclusive")
-    return Latency(median=deciles[4], low=deciles[0], high=deciles[8])
+    seconds: list[list[float]] = [[] for _ in models]
+    with ExitStack() as rest:
+        for model in models:
+            rest.enter_context(_at_rest(model))
+        rest.enter_context(torch.inference_mode())
+        for turn in range(warmup + repeats):
+            for model, found in zip(models, seconds, strict=True):
+                taken = seconds_of(partial(model, **arguments))
+                if turn >= warmup:
+                    found.append(taken)
+    deciles = [quantiles(found, n=10, method="inclusive") for found in seconds]
+    return [Latency(median=found[4], low=found[0], high=found[8]) for found in deciles]
 
 
 def compare(

@@ -5,14 +5,18 @@ from __future__ import annotations
 import copy
 import io
 import warnings
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import torch
-from torch import nn
+from torch import Tensor, nn
 
-from betabo.compress.counting import LATENCY_REPEATS, count_flops, count_parameters, measure_latency
+from betabo.compress.counting import count_flops, count_parameters, measure_latencies
 from betabo.compress.problem import CompressionProblem
+
+if TYPE_CHECKING:
+    from betabo.compress.tasks import Split, Task
 
 
 @dataclass(frozen=True)
@@ -21,7 +25,7 @@ class ModelFigures:
 
     Attributes:
         size: Parameters of the layers that are compressed, as a share of what they were.
-        megabytes: Millions of bytes of all its weights as they are stored.
+        megabytes: Millions of bytes of all its weights as they are stored, in the precision of the original's files.
         flops: Floating-point operations of one example; eight-bit operations count like others.
         latency: Seconds of one example, the median of some.
         validation: Its metrics on the validation examples.
@@ -40,25 +44,54 @@ class ModelFigures:
         return asdict(self)
 
 
-def figures_of(problem: CompressionProblem, model: nn.Module, *, like: nn.Module | None = None) -> ModelFigures:
-    """Measure a model.
+def figures_of(
+    problem: CompressionProblem, models: Mapping[str, nn.Module], counted: Mapping[str, nn.Module] | None = None
+) -> dict[str, ModelFigures]:
+    """Measure some models, which take turns where time is measured.
 
     Args:
-        problem: What it is compressed for.
-        model: The model, where the problem's is.
-        like: A model with the same layers in a form that can be counted, if `model` cannot be.
+        problem: What they are compressed for.
+        models: The models by name, where the problem's is.
+        counted: By name, models with the same layers in a form that can be counted, for those that cannot be.
     """
-    counted = model if like is None else like
     names = [layer.name for layer in problem.plan.layers]
     example = problem.task.example(problem.data)
-    return ModelFigures(
-        size=count_parameters(counted, names) / problem.plan.parameters,
-        megabytes=_bytes(model) / 1e6,
-        flops=count_flops(counted, example),
-        latency=measure_latency(model, example, repeats=LATENCY_REPEATS).median,
-        validation=problem.judge(model, problem.data.validation, short=True),
-        test=None if problem.data.test is None else problem.judge(model, short=True),
-    )
+    latencies = measure_latencies(list(models.values()), example)
+    found = {}
+    for (name, model), latency in zip(models.items(), latencies, strict=True):
+        like = (counted or {}).get(name, model)
+        found[name] = ModelFigures(
+            size=count_parameters(like, names) / problem.plan.parameters,
+            megabytes=_bytes(model, problem.precision) / 1e6,
+            flops=count_flops(like, example),
+            latency=latency.median,
+            validation=problem.judge(model, problem.data.validation, short=True),
+            test=None if problem.data.test is None else problem.judge(model, short=True),
+        )
+    return found
+
+
+def table_rows(figures: Mapping[str, ModelFigures], device: str) -> list[list[str]]:
+    """The figures of some models as a table, its heads first: a column for each model.
+
+    Args:
+        figures: The figures by name of the model.
+        device: Where latencies were measured.
+    """
+    models = list(figures.values())
+    rows = [
+        ["", *figures],
+        ["size of the layers", *(f"{model.size:.3f}" for model in models)],
+        ["megabytes", *(f"{model.megabytes:.1f}" for model in models)],
+        ["MFLOPs", *(f"{model.flops / 1e6:,.1f}" for model in models)],
+        [f"latency ({device}), ms", *(f"{1e3 * model.latency:.2f}" for model in models)],
+    ]
+    splits = {"validation": [model.validation for model in models]}
+    if all(model.test is not None for model in models):
+        splits["test"] = [model.test or {} for model in models]
+    for split, found in splits.items():
+        rows += [[f"{name}, {split}", *(f"{metrics[name]:.4f}" for metrics in found)] for name in found[0]]
+    return rows
 
 
 def int8_model(model: nn.Module) -> nn.Module:
@@ -71,14 +104,23 @@ def int8_model(model: nn.Module) -> nn.Module:
     return made
 
 
-def only_guesses(metrics: dict[str, float], metric: str, labels: torch.Tensor | None) -> bool:
-    """Whether a classifier's accuracy is no better than that of always giving the most frequent answer."""
-    if metric != "accuracy" or labels is None:
-        return False
-    return metrics["accuracy"] <= float(labels.bincount().max()) / len(labels) + 1e-9
+def only_guesses(task: Task, split: Split, metrics: Mapping[str, float]) -> bool:
+    """Whether a model is no better than one that always gives the most frequent answer.
+
+    Args:
+        task: What it does.
+        split: The examples that it was judged on.
+        metrics: What came of it.
+    """
+    guess = task.guessed(split)
+    return guess is not None and metrics[task.metric] <= guess + 1e-9
 
 
-def _bytes(model: nn.Module) -> int:
+def _bytes(model: nn.Module, precision: torch.dtype) -> int:
     stored = io.BytesIO()
-    torch.save(model.state_dict(), stored)
+    state = {
+        name: value.to(precision) if isinstance(value, Tensor) and value.is_floating_point() else value
+        for name, value in model.state_dict(keep_vars=False).items()
+    }
+    torch.save(state, stored)
     return len(stored.getvalue())

@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import copy
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
+from betabo.compress.card import CARD_FILE, model_card
 from betabo.compress.counting import LATENCY_REPEATS, SizeComparison, compare
 from betabo.compress.objective import CompressionObjective
 from betabo.compress.preparation import write_json
-from betabo.compress.problem import CompressionResult
-from betabo.compress.store import STRUCTURE_FILE, CompressedModel, Processor, save_compressed
-from betabo.files import added_files
+from betabo.compress.problem import CompressionProblem, CompressionResult
+from betabo.compress.store import STRUCTURE_FILE, CompressedModel, save_compressed
+from betabo.files import added_files, write_text
 
 SUMMARY_FILE = "summary.json"
+PAGE_FILE = "report.html"
 
 
 @dataclass(frozen=True)
@@ -70,12 +73,50 @@ def finish(
         problem.model, model, problem.plan, problem.task.example(problem.data), repeats=LATENCY_REPEATS
     )
     finished = CompressionSummary(problem.original, evaluation, comparison, test, str(problem.device))
-    write_model(model, out, {**about, **finished.to_json()}, getattr(problem.task, "tokenizer", None))
+    write_model(problem, model, out, {**about, **finished.to_json()}, _card_rows(finished))
     return finished
 
 
-def write_model(model: CompressedModel, out: Path, summary: Mapping[str, Any], tokenizer: Processor | None) -> None:
-    """Put a model's files and `summary.json` into a folder, beside what is there; `compression.json` comes last."""
+def write_model(
+    problem: CompressionProblem,
+    model: CompressedModel,
+    out: Path,
+    summary: Mapping[str, Any],
+    rows: Sequence[Sequence[str]],
+    page: str | None = None,
+) -> None:
+    """Put a model's files, its card and `summary.json` into a folder, beside what is there.
+
+    `compression.json` comes last. Numbers are stored in the problem's precision.
+
+    Args:
+        problem: What it was compressed for.
+        model: The model.
+        out: The folder.
+        summary: What `summary.json` says, of plain JSON types.
+        rows: The table of the card, its heads first.
+        page: `report.html`, if there is one.
+    """
     with added_files(out, last=STRUCTURE_FILE) as temporary:
-        save_compressed(model, temporary, tokenizer=tokenizer)
+        stored = copy.deepcopy(model).to(problem.precision)
+        save_compressed(stored, temporary, tokenizer=getattr(problem.task, "tokenizer", None))
         write_json(temporary / SUMMARY_FILE, summary)
+        write_text(temporary / CARD_FILE, model_card(model, problem.task, rows))
+        if page is not None:
+            write_text(temporary / PAGE_FILE, page)
+
+
+def _card_rows(summary: CompressionSummary) -> list[list[str]]:
+    """The table of a search's model and the original."""
+    rows = [["", "original", "compressed"]]
+    for what, before, after, _ in summary.comparison.rows():
+        if what != "latency":
+            rows.append([what, f"{before:,.0f}", f"{after:,.0f}"])
+    splits = {"validation": (summary.original.metrics, summary.compressed.metrics)}
+    if summary.test is not None:
+        splits["test"] = summary.test
+    for split, (before_metrics, after_metrics) in splits.items():
+        rows += [
+            [f"{name}, {split}", f"{value:.4f}", f"{after_metrics[name]:.4f}"] for name, value in before_metrics.items()
+        ]
+    return rows

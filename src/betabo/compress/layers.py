@@ -73,10 +73,12 @@ class Factors:
     Attributes:
         left: $U \sqrt\Sigma$, outputs x min(outputs, inputs).
         right: $\sqrt\Sigma V^\top$, min(outputs, inputs) x inputs.
+        root: A root of the second moment of the inputs, inputs x inputs, if the factors are the best for the outputs.
     """
 
     left: Tensor
     right: Tensor
+    root: Tensor | None = None
 
     @classmethod
     def of(cls, weight: Tensor) -> Factors:
@@ -195,10 +197,17 @@ class LoSparseLinear(nn.Module):
         return self.left @ self.right + self.sparse
 
     @torch.no_grad()
-    def keep_largest(self, rows: int) -> None:
-        """Keep the rows of `sparse` of the largest norm and set the others to zero."""
+    def keep_largest(self, rows: int, root: Tensor | None = None) -> None:
+        """Keep the rows of `sparse` that matter most and set the others to zero.
+
+        Args:
+            rows: How many.
+            root: A root of the second moment of the inputs, for the rows that give the largest outputs; None for those
+                of the largest norm.
+        """
+        outputs = self.sparse if root is None else self.sparse @ root
         self.kept.zero_()
-        self.kept[self.sparse.norm(dim=1).topk(rows).indices] = True
+        self.kept[outputs.norm(dim=1).topk(rows).indices] = True
         self.sparse[~self.kept] = 0
 
     @torch.no_grad()

@@ -121,7 +121,8 @@ class CompressionObjective(CompressionJob):
     def problem(self) -> CompressionProblem:
         """The problem, loaded anew."""
         loaded, task, data = self.load()
-        return CompressionProblem(loaded.model, task, data, self.convert(CompressionMethod))
+        method = self.convert(CompressionMethod)
+        return CompressionProblem(loaded.model, task, data, method, precision=loaded.precision)
 
     def _problem(self) -> CompressionProblem:
         if "problem" not in self._ready:

@@ -10,6 +10,7 @@ from typing import TypeAlias
 
 import numpy as np
 from torch import nn
+from torch.nn.modules.conv import _ConvNd
 
 from betabo.compress.layers import bias_of, is_linear, rank_of, rows_of, weight_of
 from betabo.compress.settings import GROUPS, Group
@@ -121,6 +122,7 @@ class CompressionPlan:
         if group not in GROUPS:
             raise ValueError(f"group is {group!r}, expected one of {', '.join(map(repr, GROUPS))}.")
         blocks = blocks_of(model)
+        _check_experts(model, blocks)
         linears = {name: module for name, module in model.named_modules() if is_linear(module)}
         inside = {name: _block_of(name, blocks) for name in linears}
         if blocks and group == "layer":
@@ -234,6 +236,27 @@ def _block_of(name: str, blocks: Iterable[str]) -> str | None:
     parts = name.split(".")
     paths = {".".join(parts[:length]) for length in range(1, len(parts) + 1)}
     return next((block for block in blocks if block in paths), None)
+
+
+def _check_experts(model: nn.Module, blocks: Sequence[str]) -> None:
+    """Refuse a model whose blocks keep matrices in stacks, which no linear layer is.
+
+    A size that leaves most of the parameters out would say nothing.
+    """
+    stacked = {
+        name: sum(parameter.numel() for parameter in own)
+        for name, module in model.named_modules()
+        if not isinstance(module, _ConvNd) and _block_of(name, blocks) is not None
+        if (own := [p for p in module.parameters(recurse=False) if p.ndim > 2])
+    }
+    if stacked:
+        inside = sum(parameter.numel() for block in blocks for parameter in model.get_submodule(block).parameters())
+        first = next(iter(stacked))
+        raise ValueError(
+            f"{type(model).__name__} is a mixture of experts: {sum(stacked.values()) / inside:.0%} of the parameters "
+            f"of its blocks are stacks of matrices such as {first}, which are no linear layers and cannot be "
+            "compressed; expected a model without experts."
+        )
 
 
 def _tied(model: nn.Module) -> set[str]:

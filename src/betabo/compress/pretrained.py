@@ -39,10 +39,12 @@ class LoadedModel:
         model: On the CPU, float32, in evaluation mode.
         new: Names of its parameters that were not among the weights and are random: the head for a task it was not
             trained on.
+        precision: What its weights were stored in, in which they should be stored again.
     """
 
     model: nn.Module
     new: tuple[str, ...]
+    precision: torch.dtype = torch.float32
 
     @property
     def head_is_new(self) -> bool:
@@ -84,6 +86,7 @@ def load_model(source: str | Path, task: Task, data: TaskData | None = None, *, 
     place = _place(source)
     _check_weights(place)
     config = _config(source)
+    precision = config.dtype if isinstance(config.dtype, torch.dtype) else torch.float32
     if data is not None and data.labels is not None:
         _name_classes(source, config, data.labels)
     tokenizer = getattr(task, "tokenizer", None)
@@ -115,7 +118,7 @@ def load_model(source: str | Path, task: Task, data: TaskData | None = None, *, 
     if task.kind != "language-modelling" and hasattr(model.config, "use_cache"):
         model.config.use_cache = False  # nothing is generated token by token
     _remember_positions(model)
-    return LoadedModel(model.eval(), new)
+    return LoadedModel(model.eval(), new, precision)
 
 
 def model_outline(source: str | Path, kind: Kind) -> nn.Module:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import copy
 import time
-from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, cast
 
@@ -22,6 +22,7 @@ from betabo.compress.store import CompressedModel, as_compressed
 from betabo.compress.structure import Structure
 from betabo.compress.training import evaluate, finetune
 from betabo.compress.whitening import factors_of
+from betabo.compress.without_training import eight_bits
 from betabo.space import Space
 
 if TYPE_CHECKING:
@@ -68,6 +69,7 @@ class CompressionProblem:
         task: What it does.
         data: The examples.
         method: How it is compressed and judged; None for the defaults.
+        precision: What compressed models are stored in; they are computed with in the model's own.
 
     Example:
         >>> problem = CompressionProblem(model, task, data)  # doctest: +SKIP
@@ -80,11 +82,13 @@ class CompressionProblem:
         task: Task,
         data: TaskData,
         method: CompressionMethod | None = None,
+        *,
+        precision: torch.dtype = torch.float32,
     ) -> None:
         self.method = CompressionMethod() if method is None else method
         self.device = torch_device(self.method.device)
         self.model = copy.deepcopy(model).to(self.device).eval()
-        self.task, self.data = task, data
+        self.task, self.data, self.precision = task, data, precision
         self.plan = CompressionPlan.of(self.model, self.method.group)
         self._train = data.train.to(self.device)
         self._validation = data.validation.to(self.device)
@@ -139,7 +143,7 @@ class CompressionProblem:
         """As `evaluate`, and also the model: materialised, with `save_pretrained`."""
         start = time.perf_counter()
         chosen = self.plan.ratios(ratios)
-        model = self._split(chosen)
+        model = split_layers(self.model, self.plan, chosen, self.method.pruning.keep, self._factors)
         finetune(
             model,
             self.task,
@@ -149,13 +153,18 @@ class CompressionProblem:
             seed=self.method.seed if seed is None else seed,
             device=self.device,
         )
-        for name, module in list(model.named_modules()):
-            if isinstance(module, LoSparseLinear):
-                model.set_submodule(name, module.materialise())
+        materialise_layers(model)
         return self.judged(model, chosen, self.method.pruning.keep, start)
 
     def judged(
-        self, model: nn.Module, ratios: dict[str, float], keep: float, start: float, *, short: bool = False
+        self,
+        model: nn.Module,
+        ratios: dict[str, float],
+        keep: float,
+        start: float,
+        *,
+        short: bool = False,
+        int8: bool = False,
     ) -> tuple[CompressedModel, CompressionResult]:
         """A model whose layers are in their final form, with its structure, and how small and how good it is.
 
@@ -165,16 +174,19 @@ class CompressionProblem:
             keep: The share of rows that was to be kept.
             start: When the work on it began, by `time.perf_counter`.
             short: See `judge`.
+            int8: Whether its layers are rounded to eight bits.
         """
-        model.eval()
-        metrics = self.judge(model, self._validation, short=short)
-        structure = Structure.of(model, self.plan, ratios, keep, metrics)
+        structure = Structure.of(model, self.plan, ratios, keep)
+        made = cast(CompressedModel, as_compressed(model.eval(), structure))
+        made = eight_bits(made) if int8 else made
+        metrics = self.judge(made, self._validation, short=short)
+        made.compression = replace(made.compression, metrics=metrics)
         others = count_parameters(self.model) - self.plan.parameters
         flops = count_flops(model, self._example)
         evaluation = self._evaluation(
             structure.parameters / self.plan.parameters, others + structure.parameters, flops, metrics, start
         )
-        return cast(CompressedModel, as_compressed(model, structure)), evaluation
+        return made, evaluation
 
     def judge(self, model: nn.Module, split: Split | None = None, *, short: bool = False) -> dict[str, float]:
         """The metrics of a model on a split, by default on the test examples.
@@ -208,16 +220,6 @@ class CompressionProblem:
             seconds=time.perf_counter() - start,
         )
 
-    def _split(self, ratios: dict[str, float]) -> nn.Module:
-        """A copy of the model with its layers in two parts."""
-        model = copy.deepcopy(self.model)
-        for layer in self.plan.layers:
-            ratio = ratios[layer.name]
-            if not layer.stays(ratio, self.method.pruning.keep):
-                module = LoSparseLinear.from_linear(model.get_submodule(layer.name), ratio, self._factors[layer.name])
-                model.set_submodule(layer.name, module)
-        return model
-
     @cached_property
     def _factors(self) -> dict[str, Factors]:
         """The decomposition of each layer, which is the same for every point."""
@@ -230,6 +232,38 @@ class CompressionProblem:
     @cached_property
     def _flops(self) -> int:
         return count_flops(self.model, self._example)
+
+
+def split_layers(
+    model: nn.Module,
+    plan: CompressionPlan,
+    ratios: Mapping[str, float],
+    keep: float,
+    factors: Mapping[str, Factors],
+) -> nn.Module:
+    """A copy of a model with its layers in two parts, to be trained while rows of the second are pruned.
+
+    Args:
+        model: The model.
+        plan: Its plan.
+        ratios: The ratio of each layer by name.
+        keep: The share of rows that will be kept; a layer that would be no smaller stays as it is.
+        factors: The decomposition of each layer by name.
+    """
+    made = copy.deepcopy(model)
+    for layer in plan.layers:
+        ratio = ratios[layer.name]
+        if not layer.stays(ratio, keep):
+            module = LoSparseLinear.from_linear(made.get_submodule(layer.name), ratio, factors[layer.name])
+            made.set_submodule(layer.name, module)
+    return made
+
+
+def materialise_layers(model: nn.Module) -> None:
+    """Give the layers that are in two parts their final form, in place."""
+    for name, module in list(model.named_modules()):
+        if isinstance(module, LoSparseLinear):
+            model.set_submodule(name, module.materialise())
 
 
 def torch_device(device: str) -> torch.device:

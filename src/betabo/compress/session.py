@@ -16,7 +16,7 @@ from optuna.study import Study
 from optuna.trial import TrialState
 
 from betabo.compress.allocation import check_target
-from betabo.compress.by_size import EXAMPLES, CompressionBySize
+from betabo.compress.by_size import CompressionBySize
 from betabo.compress.finish import CompressionSummary, finish
 from betabo.compress.objective import CompressionObjective
 from betabo.compress.preparation import DENSE_FOLDER, TRAINING_FILE, Prepared, prepare
@@ -142,14 +142,18 @@ class CompressionSession:
         objective = self.settings.convert(CompressionObjective)
         return prepare(objective, self.out, self.settings.dense_steps, on_stage=self._on_stage, short=self._short)
 
-    def check_size(self, size: float) -> None:
+    def check_size(self, size: float, keep: float = 0.0) -> None:
         """See that a size can be reached, from the configuration of the model alone.
+
+        Args:
+            size: The size.
+            keep: Share of the rows that each layer keeps.
 
         Raises:
             ValueError: It cannot; the message has the smallest that can.
         """
         objective = self.settings.convert(CompressionObjective)
-        check_target(objective.outline(), size, self.settings.bounds)
+        check_target(objective.outline(), size, self.settings.bounds, keep)
 
     @cached_property
     def plan(self) -> Plan:
@@ -176,18 +180,13 @@ class CompressionSession:
                 study.enqueue_trial(dict.fromkeys(names, ratio))
         return study
 
-    def by_size(
-        self, *, examples: int = EXAMPLES, steps: int = 0, on_progress: Callable[[int, int], None] | None = None
-    ) -> CompressionBySize:
-        """Compressions to any size without a search, of the same model on the same data.
+    def by_size(self, **options: Any) -> CompressionBySize:
+        """Compressions to any size without a search of the paper's kind, of the same model on the same data.
 
         Args:
-            examples: Training examples to decompose for and to measure sensitivities on.
-            steps: Steps of training after compression.
-            on_progress: Called with the number of coordinates whose sensitivity is measured, and of all.
+            options: Of `CompressionBySize`, such as `steps=100`.
         """
-        problem = self.prepared.objective.problem()
-        return CompressionBySize(problem, self.out, examples=examples, steps=steps, on_progress=on_progress)
+        return CompressionBySize(self.prepared.objective.problem(), self.out, **options)
 
     def search(self, workers: int = 1, on_event: Callable[[Event], None] | None = None) -> CompressionTrial:
         """Run the search, or the rest of it, with worker processes.

@@ -32,6 +32,9 @@ Device: TypeAlias = Literal["auto", "cpu", "cuda"]
 DEVICES: tuple[Device, ...] = get_args(Device)
 """`"auto"` is a GPU if there is one."""
 
+EXAMPLES = 256
+"""Training examples that layers are decomposed for, and that their sensitivities are measured on."""
+
 ACQUISITION = "ucb"
 """Acquisition function of a search with one objective, the paper's. Several objectives have one of their own."""
 

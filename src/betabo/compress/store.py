@@ -1,8 +1,8 @@
 """Compressed models on disk: a folder of JSON and safetensors, from which nothing is unpickled and no code is run.
 
 A folder has `compression.json` (the structure and where the model comes from), `model.safetensors` (the weights) and,
-for a Hugging Face model, `config.json` and the files of its tokenizer or image processor. `load_compressed` reads it;
-the `from_pretrained` of Transformers does not, since it knows the original layers alone.
+for a Hugging Face model, `config.json` and the files of its tokenizer or image processor. `load_compressed` reads it,
+and so does the `from_pretrained` of Transformers where betabo is imported, see `betabo.compress.from_pretrained`.
 """
 
 from __future__ import annotations
@@ -21,6 +21,8 @@ import torch
 from torch import Tensor, nn
 
 import betabo
+from betabo.compress.from_pretrained import NO_SUCH_FILE, as_quantization
+from betabo.compress.int8 import Int8CompactLinear, Int8Linear
 from betabo.compress.layers import CompactLinear
 from betabo.compress.structure import Structure
 from betabo.extras import needs_extra
@@ -228,10 +230,15 @@ def _files(folder: Path) -> Iterator[Path]:
     return (item for item in folder.rglob("*") if not item.is_dir())
 
 
-def _save_configuration(model: nn.Module, original: type[nn.Module], folder: Path) -> None:
+def _save_configuration(model: CompressedModel, original: type[nn.Module], folder: Path) -> None:
     config: Any = copy.deepcopy(model.config)
     config.architectures = [original.__name__]
+    config.dtype = next((p.dtype for p in model.parameters() if p.is_floating_point()), None)
+    config.quantization_config = as_quantization(model.compression)
     config.save_pretrained(folder)
+    path = folder / CONFIG_FILE
+    stored = json.loads(path.read_text(encoding="utf-8")) | {"transformers_weights": NO_SUCH_FILE}
+    path.write_text(json.dumps(stored, indent=2, sort_keys=True) + "\n", encoding="utf-8")
     generation: Any = getattr(model, "generation_config", None)
     if generation is not None:
         generation.save_pretrained(folder)
@@ -300,6 +307,8 @@ def _skeleton(folder: Path, about: Mapping[str, Any]) -> nn.Module:
     except (OSError, ValueError, TypeError) as error:
         raise ValueError(f"{folder / CONFIG_FILE} is damaged: {error}") from None
     config.name_or_path = str(folder)
+    for name in ("quantization_config", "transformers_weights"):  # the structure is in a file of its own
+        vars(config).pop(name, None)
     made: nn.Module = kind(config)
     if (folder / GENERATION_FILE).is_file():
         generation = transformers.GenerationConfig.from_pretrained(folder, local_files_only=True)
@@ -325,8 +334,12 @@ def _assign(model: nn.Module, weights: dict[str, Tensor], tied: Mapping[str, str
         kept_owner, _, kept_leaf = kept.rpartition(".")
         setattr(model.get_submodule(owner), leaf, getattr(model.get_submodule(kept_owner), kept_leaf))
     for name, module in model.named_modules():
-        if isinstance(module, CompactLinear) and not _is_index(module.index, len(module.left)):
-            raise ValueError(f"{name}.index is no list of different rows of {len(module.left)}.")
+        if isinstance(module, CompactLinear | Int8CompactLinear) and not _is_index(
+            module.index, module.weight.shape[0]
+        ):
+            raise ValueError(f"{name}.index is no list of different rows of {module.weight.shape[0]}.")
+        if isinstance(module, Int8Linear) and module.whole.dtype != torch.int8:
+            raise ValueError(f"{name}.whole has {module.whole.dtype}, expected int8.")
 
 
 def _is_index(index: Tensor, outputs: int) -> bool:

@@ -9,12 +9,17 @@ from typing import Any, Literal, TypeAlias, get_args
 import torch
 from torch import nn
 
+from betabo.compress.int8 import Int8CompactLinear, Int8Linear
 from betabo.compress.layers import CompactLinear, is_linear, weight_of
 from betabo.compress.plan import CompressionPlan, Ratios
 
 Form: TypeAlias = Literal["compact", "dense", "original"]
 FORMS: tuple[Form, ...] = get_args(Form)
 """A `CompactLinear`; an `nn.Linear` with all its weights; a layer of another kind that stayed as it was."""
+
+Bits: TypeAlias = Literal[32, 8]
+BITS: tuple[Bits, ...] = get_args(Bits)
+"""The layers have numbers of the model's precision, or whole numbers of eight bits with a scale for each output."""
 
 
 @dataclass(frozen=True)
@@ -58,12 +63,14 @@ class Structure:
         group: What a coordinate stood for, as in `CompressionPlan`.
         keep: The share of rows that was to be kept.
         metrics: Results that belong to the model, such as its accuracy.
+        bits: 8 if the weights of the layers are rounded to eight bits, else 32, whatever the model's precision.
     """
 
     layers: dict[str, LayerForm]
     group: str
     keep: float
     metrics: dict[str, float] = field(default_factory=dict)
+    bits: Bits = 32
 
     @classmethod
     def of(
@@ -120,7 +127,10 @@ class Structure:
         """
         layers = {str(name): _layer_form(name, layer) for name, layer in _get(stored, "layers", dict).items()}
         metrics = {str(name): float(value) for name, value in _get(stored, "metrics", dict).items()}
-        return cls(layers, _get(stored, "group", str), float(_get(stored, "keep", (int, float))), metrics)
+        bits = _get({"bits": 32, **stored}, "bits", int)
+        if bits not in BITS:
+            raise ValueError(f"bits is {bits!r}, expected one of {', '.join(map(str, BITS))}.")
+        return cls(layers, _get(stored, "group", str), float(_get(stored, "keep", (int, float))), metrics, bits)
 
     def shape(self, model: nn.Module) -> None:
         """Give an uncompressed model this structure, in place.
@@ -141,14 +151,18 @@ class Structure:
                 raise ValueError(
                     f"layer {name} is {found}, expected linear of {layer.outputs} outputs x {layer.inputs} inputs."
                 )
-            if layer.form != "original":
+            if layer.form != "original" or self.bits == 8:
                 with torch.device("meta"):
-                    made = (
-                        CompactLinear(layer.inputs, layer.outputs, layer.rank, layer.rows, bias=layer.bias)
-                        if layer.form == "compact"
-                        else nn.Linear(layer.inputs, layer.outputs, bias=layer.bias)
-                    )
+                    made = self._made(layer)
                 model.set_submodule(name, made.train(module.training))
+
+    def _made(self, layer: LayerForm) -> nn.Module:
+        """A layer of this form."""
+        if layer.form == "compact":
+            compact = Int8CompactLinear if self.bits == 8 else CompactLinear
+            return compact(layer.inputs, layer.outputs, layer.rank, layer.rows, bias=layer.bias)
+        plain = Int8Linear if self.bits == 8 else nn.Linear
+        return plain(layer.inputs, layer.outputs, bias=layer.bias)
 
 
 _KINDS: dict[str, type | tuple[type, ...]] = {"str": str, "Form": str, "int": int, "bool": bool, "float": (int, float)}

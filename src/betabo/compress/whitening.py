@@ -76,7 +76,7 @@ def whitened_factors(weight: Tensor, moment: Tensor, damping: float = DAMPING) -
     u, s, vh = torch.linalg.svd(weight.detach().double() @ root, full_matrices=False)
     left = u * s.sqrt()
     right = torch.linalg.solve_triangular(root, s.sqrt().unsqueeze(-1) * vh, upper=False, left=False)
-    return Factors(left.to(weight.dtype), right.to(weight.dtype))
+    return Factors(left.to(weight.dtype), right.to(weight.dtype), (root * scale.sqrt()).to(weight.dtype))
 
 
 def factors_of(

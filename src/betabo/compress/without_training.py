@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Iterable, Mapping
-from typing import TypeVar
+from dataclasses import replace
+from typing import TypeVar, cast
 
 from torch import Tensor, nn
 
+from betabo.compress.int8 import int8_layer
 from betabo.compress.layers import Factors, LoSparseLinear, rows_of
 from betabo.compress.plan import CompressionPlan, LayerInfo, Ratios
 from betabo.compress.settings import Group
@@ -30,7 +32,8 @@ def compress_model(
     """A compressed copy of a model: low rank plus a few rows in each layer, nothing masked, nothing trained.
 
     The low-rank part of a layer is the best one in the sense of least squares: of the weight, or, with examples to
-    calibrate on, of what comes out of the layer for them. Of what it leaves out, the rows of the largest norm are kept.
+    calibrate on, of what comes out of the layer for them. Of what it leaves out, the rows of the largest norm are kept,
+    or those that give the largest outputs.
     A layer that would not become smaller stays as it is, as does one of ratio 1.
 
     Args:
@@ -80,5 +83,19 @@ def truncated_layer(module: nn.Module, layer: LayerInfo, ratio: float, keep: flo
     if layer.stays(ratio, keep):
         return module
     parts = LoSparseLinear.from_linear(module, ratio, factors)
-    parts.keep_largest(rows_of(keep, layer.outputs))
+    parts.keep_largest(rows_of(keep, layer.outputs), factors.root)
     return parts.materialise().train(module.training)
+
+
+def eight_bits(model: CompressedModel) -> CompressedModel:
+    """A copy of a compressed model in which the layers of its plan have weights of eight bits.
+
+    Raises:
+        ValueError: They have eight bits already.
+    """
+    if model.compression.bits != 32:
+        raise ValueError(f"the layers of this {type(model).__name__} have {model.compression.bits} bits already.")
+    made: nn.Module = copy.deepcopy(model)
+    for name in model.compression.layers:
+        made.set_submodule(name, int8_layer(made.get_submodule(name)))
+    return cast(CompressedModel, as_compressed(made, replace(model.compression, bits=8)))

@@ -101,9 +101,12 @@ def hints(facts: StudyFacts, parameters: Sequence[ParameterFacts]) -> list[Hint]
     """The parameters whose range may be too small.
 
     With one objective these are parameters that are on or near a bound in the best trial, or in most of the best few
-    if there are twice as many trials. With several, those that are so in more than half of the Pareto front.
+    if there are twice as many trials. With several, those that are so in more than half of the Pareto front. There are
+    none of ranges that the user did not choose.
     """
-    found = []
+    found: list[Hint] = []
+    if not facts.own_ranges:
+        return found
     for parameter in parameters:
         positions = parameter.leading_positions
         for side in ("lower", "upper"):

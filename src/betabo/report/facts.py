@@ -30,6 +30,7 @@ class StudyFacts:
         leading: The best few feasible trials, best first; with several objectives the Pareto front.
         distributions: The most recent range of each parameter, in the order of first use.
         planned: Number of trials that the study is to reach; None if nobody said.
+        own_ranges: Whether the user chose the ranges; those of a compression are its method's.
     """
 
     name: str
@@ -41,6 +42,7 @@ class StudyFacts:
     leading: tuple[TrialRecord, ...]
     distributions: dict[str, BaseDistribution]
     planned: int | None = None
+    own_ranges: bool = True
 
     @property
     def maximize(self) -> tuple[bool, ...]:
@@ -89,6 +91,7 @@ def read_study(study: Study) -> StudyFacts:
         leading=tuple(leading),
         distributions=distributions,
         planned=_planned(study),
+        own_ranges=_own_ranges(study),
     )
 
 
@@ -167,6 +170,13 @@ def number(value: object) -> float | None:
     if isinstance(value, bool) or not isinstance(value, (int, float)) or not math.isfinite(value):
         return None
     return float(value)
+
+
+def _own_ranges(study: Study) -> bool:
+    plan = study.user_attrs.get(PLAN)
+    objective = plan.get("objective") if isinstance(plan, dict) else None
+    kind = objective.get("type") if isinstance(objective, dict) else None
+    return kind in (None, "function", "command")
 
 
 def _planned(study: Study) -> int | None:

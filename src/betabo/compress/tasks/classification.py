@@ -11,7 +11,7 @@ import torch
 from torch import Tensor, nn
 
 from betabo.compress.data import DataError, Rows, hold_out
-from betabo.compress.tasks.labels import class_names, class_numbers, classification_metrics
+from betabo.compress.tasks.labels import class_names, class_numbers, classification_metrics, most_frequent
 from betabo.compress.tasks.split import Split
 from betabo.compress.tasks.task import Batch, Kind, SplitRule, Task
 from betabo.compress.tasks.text import first_of_pair, suited_tokenizer, text_inputs, tokenizer_of
@@ -102,6 +102,10 @@ class TextClassification(Task):
     def predictions(self, model: nn.Module, batch: Batch) -> Batch:
         """The number of the likeliest class, `label`."""
         return {"label": model(**self.inputs(batch)).logits.argmax(-1)}
+
+    def guessed(self, split: Split) -> float | None:
+        """The share of the most frequent class."""
+        return most_frequent(split.tensors["label"])
 
     def metrics(self, split: Split, predictions: Mapping[str, Tensor]) -> dict[str, float]:
         """The accuracy; with two classes also F1 of class 1."""

@@ -61,3 +61,8 @@ def classification_metrics(labels: Tensor, predicted: Tensor, classes: int) -> d
         total = ((labels == 1).sum() + (predicted == 1).sum()).item()
         metrics["f1"] = 2 * true / total if total else 0.0
     return metrics
+
+
+def most_frequent(labels: Tensor) -> float:
+    """The share of the most frequent of some whole numbers."""
+    return float(labels.bincount().max()) / len(labels)

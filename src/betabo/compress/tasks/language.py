@@ -13,6 +13,7 @@ import torch
 from torch import Tensor, nn
 
 from betabo.compress.data import DataError, Rows, choose
+from betabo.compress.tasks.labels import most_frequent
 from betabo.compress.tasks.split import Split
 from betabo.compress.tasks.task import Batch, Kind, SplitRule, Task
 from betabo.compress.tasks.text import suited_tokenizer
@@ -118,6 +119,18 @@ class LanguageModelling(Task):
         if "bytes" in split.tensors:
             metrics["bits_per_byte"] = nats / math.log(2) / max(1, split.tensors["bytes"].sum().item())
         return metrics
+
+    def drop(self, before: Mapping[str, float], after: Mapping[str, float]) -> float:
+        """What the perplexity has risen by, as a share: it says more than how often the next token is right."""
+        return after["perplexity"] / before["perplexity"] - 1
+
+    def badness(self, metrics: Mapping[str, float]) -> tuple[str, float]:
+        """The perplexity."""
+        return "perplexity", metrics["perplexity"]
+
+    def guessed(self, split: Split) -> float | None:
+        """The share of the most frequent token."""
+        return most_frequent(split.tensors["input_ids"][:, 1:].flatten())
 
     def _next(self, model: nn.Module, batch: Batch) -> tuple[Tensor, Tensor]:
         """Logits for each token but the first, and these tokens."""

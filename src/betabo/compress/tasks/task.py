@@ -124,6 +124,18 @@ class Task(ABC):
             predictions: What `predictions` gave for them, concatenated in the same order.
         """
 
+    def drop(self, before: Mapping[str, float], after: Mapping[str, float]) -> float:
+        """How much worse a model is than another, by their metrics: what the main one has fallen by."""
+        return before[self.metric] - after[self.metric]
+
+    def badness(self, metrics: Mapping[str, float]) -> tuple[str, float]:
+        """What falls as a model gets better, for figures: its name, and its value."""
+        return f"1 - {self.metric}", 1 - metrics[self.metric]
+
+    def guessed(self, split: Split) -> float | None:  # noqa: ARG002
+        """The main metric of a model that always gives the most frequent answer; None if there is no such thing."""
+        return None
+
     def augment(self, batch: Batch) -> Batch:
         """A random variation of a batch, for training. Drawn from the default generator of the batch's device."""
         return batch
