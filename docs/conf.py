@@ -30,6 +30,7 @@ html_title = "betabo"
 html_static_path = ["static"]
 html_css_files = ["pages.css"]
 html_math_renderer = "mathml"
+html_show_copyright = False
 html_show_sourcelink = False
 html_copy_source = False
 
@@ -45,10 +46,11 @@ sphinx_gallery_conf = {
     "examples_dirs": ["../examples/tutorials"],
     "gallery_dirs": ["tutorials"],
     "filename_pattern": r"\.py",
-    "within_subsection_order": "FileNameSortKey",
+    "within_subsection_order": "order.TutorialOrder",
     "abort_on_example_error": True,
     "download_all_examples": False,
     "remove_config_comments": True,
+    "capture_repr": (),
     "show_memory": False,
     "write_computation_times": False,
 }

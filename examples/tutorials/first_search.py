@@ -24,7 +24,11 @@ def loss(p):
     """The loss of a batch that was heated to `temperature` for `hours`."""
     warmth = (p["temperature"] - 180) / 60
     done = math.log(p["hours"] / 3)
-    return (warmth - 0.5) ** 2 + (done + 0.6 * warmth - 0.4) ** 2 + 0.1 * (1 + math.sin(6 * warmth))
+    return (
+        (warmth - 0.5) ** 2
+        + (done + 0.6 * warmth - 0.4) ** 2
+        + 0.1 * (1 + math.sin(6 * warmth))
+    )
 
 
 # %%
@@ -35,7 +39,9 @@ def loss(p):
 
 space = {"temperature": Float(60, 240), "hours": Float(0.5, 24, log=True)}
 result = minimize(loss, space=space, budget=25, seed=0)
-print(f"best loss {result.fun:.4f} at {result.x['temperature']:.1f} degrees for {result.x['hours']:.2f} hours")
+print(
+    f"best loss {result.fun:.4f} at {result.x['temperature']:.1f} degrees for {result.x['hours']:.2f} hours"
+)
 
 # %%
 # What it did
@@ -45,19 +51,43 @@ print(f"best loss {result.fun:.4f} at {result.x['temperature']:.1f} degrees for 
 # evaluation.
 
 table = result.to_pandas()
-print(table[["temperature", "hours", "value", "best", "origin"]].tail(8).to_string(index=False, float_format="%.4g"))
+print(
+    table[["temperature", "hours", "value", "best", "origin"]]
+    .tail(8)
+    .to_string(index=False, float_format="%.4g")
+)
 
 # %%
 # The loss is drawn behind the points here because this example knows it. Most points lie where it is low.
 
 temperature, hours = np.meshgrid(np.linspace(60, 240, 120), np.geomspace(0.5, 24, 120))
-height = [loss({"temperature": t, "hours": h}) for t, h in zip(temperature.flat, hours.flat, strict=True)]
+height = [
+    loss({"temperature": t, "hours": h})
+    for t, h in zip(temperature.flat, hours.flat, strict=True)
+]
 
 figure, (box, progress) = plt.subplots(1, 2, figsize=(10, 4), layout="constrained")
-box.contourf(temperature, hours, np.log(np.reshape(height, hours.shape)), levels=20, cmap="Greys_r")
-for origin, colour in {"start": "tab:blue", "model": "tab:orange", "local": "tab:green"}.items():
+box.contourf(
+    temperature,
+    hours,
+    np.log(np.reshape(height, hours.shape)),
+    levels=20,
+    cmap="Greys_r",
+)
+for origin, colour in {
+    "start": "tab:blue",
+    "model": "tab:orange",
+    "local": "tab:green",
+}.items():
     points = table[table.origin == origin]
-    box.scatter(points.temperature, points.hours, s=30, c=colour, edgecolors="white", label=origin)
+    box.scatter(
+        points.temperature,
+        points.hours,
+        s=30,
+        c=colour,
+        edgecolors="white",
+        label=origin,
+    )
 box.set(yscale="log", xlabel="temperature", ylabel="hours", title="where it looked")
 box.legend()
 progress.step(table.evaluation + 1, table.best, where="post", color="black")
@@ -73,5 +103,8 @@ plt.show()
 narrow = {"temperature": Float(60, 150), "hours": Float(0.5, 24, log=True)}
 bounded = minimize(loss, space=narrow, budget=20, seed=0)
 best = min((e for e in bounded.history if not e.failed), key=lambda e: e.value)
-print(f"best loss {bounded.fun:.4f} at", {name: round(value, 3) for name, value in bounded.x.items()})
+print(
+    f"best loss {bounded.fun:.4f} at",
+    {name: round(value, 3) for name, value in bounded.x.items()},
+)
 print("on a bound:", bounded.space.faces(best.unit))

@@ -15,6 +15,7 @@ categories of the best one are data.
 from __future__ import annotations
 
 import math
+import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -148,7 +149,8 @@ def local_step(
     order = np.argsort(values, kind="stable")[:_INCUMBENTS]
     incumbents = window.inwards(torch.from_numpy(z[order])).clamp(0, 1)
     bottom = UpperConfidenceBound(process, beta=0.0, maximize=False)
-    lowest, _ = gen_candidates_scipy(incumbents[:1].unsqueeze(-2), window.look(bottom), 0.0, 1.0)
+    with warnings.catch_warnings(record=True):  # of a line search that gives up: the best point met is taken
+        lowest, _ = gen_candidates_scipy(incumbents[:1].unsqueeze(-2), window.look(bottom), 0.0, 1.0)
     candidates, _ = maximize(
         window.look(improvement),
         torch.cat([lowest.detach().squeeze(-2), incumbents]),

@@ -32,3 +32,17 @@ def test_published_numbers_are_those_of_the_kept_searches(turns: ModuleType) -> 
 def test_gains_are_better_than_the_global_model_in_every_group(turns: ModuleType) -> None:
     found = turns.ratios(2)["gains"]
     assert {group: logs.mean() < 0 for group, logs in found.items()} == dict.fromkeys(turns.GROUPS, True)
+
+
+def test_the_share_of_searches_in_which_cobyqa_is_better_is_the_published_one(turns: ModuleType) -> None:
+    said = " ".join((EXAMPLES.parent / "docs" / "faq.md").read_text(encoding="utf-8").split())
+    pandas = pytest.importorskip("pandas")
+    kept = pandas.read_parquet(EXAMPLES.parent / "docs" / "results" / "local-steps.parquet")
+    kept = kept[(kept.batch == 2) & kept.recipe.isin(["gains", "cobyqa"])]
+    kept = kept.assign(end=[max(curve[-1], 1e-3) for curve in kept.curve])
+    ends = kept.pivot_table(index=["problem", "dims", "seed"], columns="recipe", values="end").dropna()
+    lower, level = (ends.cobyqa < ends.gains).mean(), (ends.cobyqa == ends.gains).mean()
+    assert f"Among {len(ends)} pairs" in said
+    assert (
+        f"steps in {lower:.0%}, level in {level:.0%}, and higher in {1 - lower - level:.0%}".replace("%", " %") in said
+    )
