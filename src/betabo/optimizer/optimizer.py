@@ -229,7 +229,7 @@ class Optimizer:
         Raises:
             ValueError: There are fewer than two values.
         """
-        snap = self.space.snap
+        snap = self.space.snap if self._region is None else self._region.repair
         return remaining_gain(self._data(), self.config, seed=self.seed, states=self._states, snap=snap)
 
     def gains_beyond(self, faces: Iterable[tuple[str, Side]] | None = None) -> list[GainBeyond]:
