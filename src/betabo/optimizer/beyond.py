@@ -13,7 +13,7 @@ from betabo.optimizer.config import Config
 from betabo.optimizer.core import mix_seeds
 from betabo.optimizer.data import Data, Points
 from betabo.optimizer.model import Surrogate
-from betabo.optimizer.remaining import draws_at, values_of
+from betabo.optimizer.remaining import DRAWS
 from betabo.optimizer.threads import few_threads
 from betabo.space import Space
 from betabo.space.boundary import SIDES, Side
@@ -111,7 +111,7 @@ def gains_beyond(
         slabs = [wide.snap(_beyond(best.numpy(), space, wide, name, side, rng)) for name, side in open_faces]
         places = torch.from_numpy(np.concatenate([inside, *slabs]))
         with torch.no_grad():
-            drawn = values_of(output, draws_at(output, places, torch.Generator().manual_seed(seed)))
+            drawn = output.draws(places, DRAWS, seed)
     ends = np.cumsum([len(inside), *map(len, slabs)])
     lowest = [part.min(axis=1) for part in np.split(drawn, ends[:-1], axis=1)]
     return [

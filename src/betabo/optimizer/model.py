@@ -151,7 +151,7 @@ class Output:
             posterior = cast("GPyTorchPosterior", self.process.posterior(x))
             mean = posterior.mean.flatten().numpy()
             deviation = posterior.variance.flatten().sqrt().numpy()
-        return self._in_own_units(mean + ndtri(np.asarray(probabilities, dtype=np.float64))[:, None] * deviation)
+        return self.in_own_units(mean + ndtri(np.asarray(probabilities, dtype=np.float64))[:, None] * deviation)
 
     def leave_one_out(self, probabilities: Sequence[float]) -> Points:
         """Quantiles of each value that the model was fitted to, noise included, as if it had not been known, `k x n`.
@@ -161,14 +161,15 @@ class Output:
         """
         mean, variance = (moment.numpy() for moment in self.process.leave_one_out())
         z = mean + ndtri(np.asarray(probabilities, dtype=np.float64))[:, None] * np.sqrt(variance)
-        return self._in_own_units(z)
+        return self.in_own_units(z)
 
     def draws(self, points: npt.ArrayLike, count: int, seed: int) -> Points:
         """Functions that the model believes in, without noise, at points `n x d`: an array `count x n`."""
         x = torch.as_tensor(np.asarray(points, dtype=np.float64))
-        return self._in_own_units(self.process.draw(x, count, torch.Generator().manual_seed(seed)).numpy())
+        return self.in_own_units(self.process.draw(x, count, torch.Generator().manual_seed(seed)).numpy())
 
-    def _in_own_units(self, z: Points) -> Points:
+    def in_own_units(self, z: Points) -> Points:
+        """Transformed values in the output's own units, cut off far beyond those seen."""
         reach = _REACH * (self.highest - self.lowest)
         return np.clip(self.transform.inverse(z), self.lowest - reach, self.highest + reach)
 

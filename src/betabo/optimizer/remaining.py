@@ -21,9 +21,8 @@ from betabo.optimizer.data import Data, Points
 from betabo.optimizer.model import Output, Surrogate
 from betabo.optimizer.threads import few_threads
 from betabo.surrogate import FitState
-from betabo.surrogate.gp import cholesky, covariance_matrix
 
-_DRAWS = 256
+DRAWS = 256
 _INCUMBENTS = 5  # best points around which the lowest values of draws are looked for
 
 CALIBRATION = (-0.2, 0.33)
@@ -102,11 +101,11 @@ def remaining_gain(
         best = incumbents[:1] if constraints else data_best(objective, data)
         places = torch.cat([best, torch.unique(points, dim=0)])
         generator = torch.Generator().manual_seed(seed)
-        drawn = draws_at(objective, places, generator)
+        drawn = objective.process.draw(places, DRAWS, generator)
         allowed = torch.ones_like(drawn, dtype=torch.bool)
         for output in constraints:
             threshold = float(output.transform([0.0])[0])
-            allowed &= draws_at(output, places, generator) <= threshold
+            allowed &= output.process.draw(places, DRAWS, generator) <= threshold
     lowest = torch.where(allowed, drawn, torch.inf).amin(dim=1)
     return _in_units(objective, drawn[:, 0], lowest, data, bool(constraints))
 
@@ -118,30 +117,11 @@ def data_best(objective: Output, data: Data) -> Tensor:
     return x[mean.argmin()][None]
 
 
-def draws_at(output: Output, places: Tensor, generator: torch.Generator) -> Tensor:
-    """Joint draws of the transformed values, without noise, at `m` places of the cube: `draws x m`."""
-    process = output.process
-    cross = covariance_matrix(process.kernel, places, process.x)
-    solved = torch.linalg.solve_triangular(process.factor, cross.mT, upper=False)
-    mean = process.mean.unsqueeze(-1) + (cross @ process.weights).squeeze(-1)
-    covariance = covariance_matrix(process.kernel, places) - solved.mT @ solved
-    covariance = (covariance + covariance.mT) / 2
-    covariance.diagonal().add_(1e-9 * covariance.diagonal().amax().clamp_min(1e-6))
-    noise = torch.randn(_DRAWS, len(places), generator=generator, dtype=places.dtype)
-    return mean + noise @ cholesky(covariance).mT
-
-
-def values_of(output: Output, drawn: Tensor) -> Points:
-    """Draws of transformed values in the output's own units, cut off far beyond those seen, as quantiles are."""
-    reach = 3 * (output.highest - output.lowest)
-    return np.clip(output.transform.inverse(drawn.numpy()), output.lowest - reach, output.highest + reach)
-
-
 def _in_units(objective: Output, here: Tensor, lowest: Tensor, data: Data, constrained: bool) -> RemainingGain:
     """Gains of the draws in the objective's own units."""
     feasible = (data.constraints <= 0).all(axis=1) if constrained else np.ones(len(data.values), dtype=bool)
     if not feasible.any():  # whatever holds its constraints gains everything
         return RemainingGain(np.full(len(here), np.inf), math.inf)
-    values = [values_of(objective, drawn.clamp_max(1e6)) for drawn in (here, lowest)]
+    values = [objective.in_own_units(drawn.clamp_max(1e6).numpy()) for drawn in (here, lowest)]
     gains = np.where(np.isfinite(lowest.numpy()), values[0] - values[1], 0.0)
     return RemainingGain(np.sort(np.maximum(gains, 0.0)), float(data.values[feasible].min()))

@@ -210,6 +210,8 @@ class GaussianProcess(Model):
         with torch.no_grad():
             cross = covariance_matrix(self.kernel, x, self.x)
             solved = torch.linalg.solve_triangular(self.factor, cross.mT, upper=False)
-            factor = cholesky(covariance_matrix(self.kernel, x) - solved.mT @ solved)
-            normals = torch.randn(len(x), count, dtype=x.dtype, generator=generator)
-            return self.mean + (cross @ self.weights + factor @ normals).mT
+            covariance = covariance_matrix(self.kernel, x) - solved.mT @ solved
+            covariance = (covariance + covariance.mT) / 2
+            covariance.diagonal().add_(1e-9 * covariance.diagonal().amax().clamp_min(1e-6))
+            normals = torch.randn(count, len(x), dtype=x.dtype, generator=generator)
+            return self.mean + (cross @ self.weights).squeeze(-1) + normals @ cholesky(covariance).mT
