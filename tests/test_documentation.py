@@ -83,3 +83,28 @@ def test_formulas_become_mathml(monkeypatch: pytest.MonkeyPatch) -> None:
     assert '<mi mathvariant="normal">' in mathml(r"\ln\Gamma(x)", block=False)
     with pytest.raises(ValueError, match="nosuchcommand"):
         mathml(r"\nosuchcommand x", block=False)
+
+
+def test_every_tutorial_has_its_place_and_a_picture_in_the_gallery(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.syspath_prepend(str(SITE / "extensions"))
+    from order import TUTORIALS, TutorialOrder
+
+    scripts = sorted(path.name for path in (ROOT / "examples" / "tutorials").glob("*.py"))
+    assert sorted(scripts, key=TutorialOrder("")) == [f"{name}.py" for name in TUTORIALS]
+    gallery = (SITE / "gallery.md").read_text(encoding="utf-8")
+    assert all(f"sphx_glr_{name}_thumb.png" in gallery for name in TUTORIALS)
+    pictures = re.findall(r":img-top: (images/\S+)", gallery)
+    assert pictures
+    assert all((SITE / picture).is_file() for picture in pictures)
+
+
+def test_the_claims_counted_are_those_of_the_table() -> None:
+    page = (SITE / "reproduction.md").read_text(encoding="utf-8")
+    said = re.search(
+        r"Of the paper's (\d+) claims below, (\d+) hold, (\d+) hold in part, (\d+) do not .*?, and (\d+)", page
+    )
+    assert said is not None
+    table = page[page.index("| claim | paper |") : page.index("</details>")]
+    verdicts = [line.rsplit("|", 2)[1].strip() for line in table.splitlines()[2:] if line and "(ours)" not in line]
+    kinds = ("holds", "holds in part", "not under these settings", "does not hold")
+    assert [int(number) for number in said.groups()] == [len(verdicts), *(verdicts.count(kind) for kind in kinds)]
