@@ -45,7 +45,11 @@
   for (const button of document.querySelectorAll("[data-scale]")) {
     const axis = figures[button.dataset.scale].layout.yaxis;
     const linear = axis.type === "log" ? { ...axis, type: "linear", rangemode: "tozero" } : axis;
-    const log = axis.type === "log" ? axis : { ...axis, type: "log", range: undefined, rangemode: "normal", exponentformat: "power" };
+    const heights = figures[button.dataset.scale].data.filter((trace) => trace.yaxis !== "y2").flatMap((trace) => trace.y);
+    const shown = heights.filter((y) => y > 0);
+    const decades = Math.log10(Math.max(...shown) / Math.min(...shown));
+    const steps = decades > 8 ? {} : { dtick: decades > 3 ? 1 : "D2" };
+    const log = axis.type === "log" ? axis : { ...axis, type: "log", range: undefined, rangemode: "normal", exponentformat: "power", ...steps };
     const name = () => {
       button.textContent = figures[button.dataset.scale].layout.yaxis === log ? "linear scale" : "log scale";
     };
