@@ -20,6 +20,7 @@ from betabo.optimizer.data import Data
 from betabo.optimizer.history import Evaluation, Pending, evaluation_schema, pending_schema, stack, unit_schema
 from betabo.optimizer.known import KnownPoints, read_known
 from betabo.optimizer.moving import Outside, moved_history, moved_units
+from betabo.optimizer.notebook import as_html
 from betabo.optimizer.remaining import RemainingGain, remaining_gain
 from betabo.optimizer.result import SearchResult, best_of
 from betabo.optimizer.stopping import Progress
@@ -113,6 +114,18 @@ class Optimizer:
         for known in read_known(self.problem.known_points, self.problem):
             self.history.append(self._evaluation(Pending(known.unit, "known"), known.value))
         self._states: tuple[FitState, ...] = ()
+
+    def __repr__(self) -> str:
+        best = best_of(self.problem, self.history)
+        found = "no value yet" if best is None else f"best {best.value:.6g}"
+        kernel = self.config.kernel if isinstance(self.config.kernel, str) else type(self.config.kernel).__name__
+        return (
+            f"<Optimizer of {self.space.dims} coordinates by {kernel}: {len(self.evaluated)} evaluations, {found}, "
+            f"{len(self.pending)} pending>"
+        )
+
+    def _repr_html_(self) -> str:
+        return as_html(self.result(f"{len(self.pending)} pending"))
 
     @property
     def evaluated(self) -> list[Evaluation]:

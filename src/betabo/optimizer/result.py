@@ -17,8 +17,13 @@ from betabo.problem import VALUE, Problem
 from betabo.space import Space
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     import pandas
     import pyarrow
+    from matplotlib.figure import Figure
+
+    from betabo.optimizer.plots import Kind
 
 
 @dataclass(frozen=True)
@@ -137,6 +142,31 @@ class SearchResult(OptimizeResult):  # type: ignore[misc]
             if key not in ("history", "problem", *([] if several else ["front", "hypervolume"]))
         }
         return f"{OptimizeResult(**shown)!r}"
+
+    def __dir__(self) -> list[str]:
+        return sorted({*self.keys(), *dir(type(self))})
+
+    def _repr_html_(self) -> str:
+        from betabo.optimizer.notebook import as_html
+
+        return as_html(self)
+
+    def plot(self, kinds: Sequence[Kind] | Kind | None = None) -> Figure:
+        """A figure of the search, of matplotlib.
+
+        Args:
+            kinds: Some of `"convergence"`, `"slices"`, `"importance"` and `"front"`, see `betabo.optimizer.plots`; None
+                draws all for which there is something.
+
+        Returns:
+            The figure, which a notebook shows, and which `figure.savefig("search.png")` writes.
+
+        Raises:
+            ValueError: There is nothing to draw, or no such kind.
+        """
+        from betabo.optimizer.plots import draw_result
+
+        return draw_result(self, [kinds] if isinstance(kinds, str) else kinds)
 
     def rows(self) -> list[dict[str, Any]]:
         """One dictionary an evaluation: parameters, value, the best value so far, and the step's diagnostics.

@@ -80,6 +80,10 @@ class Problem:
             raise ValueError(f"a Problem is given together with {', '.join(more)}; put everything into the Problem.")
         return space
 
+    def without_points(self) -> Problem:
+        """The same objectives and measured constraints in the same space: what a model of results needs."""
+        return Problem(self.space, objectives=self.objectives, constraints=self.constraints)
+
     @property
     def names(self) -> tuple[str, ...]:
         """The names of the objectives."""
