@@ -17,7 +17,7 @@ def turns() -> ModuleType:
 
 def test_published_numbers_are_those_of_the_kept_searches(turns: ModuleType) -> None:
     text = (EXAMPLES.parent / "docs" / "experiments.md").read_text(encoding="utf-8")
-    section = text[text.index("## Steps near the best point") : text.index("## Where it stands")]
+    section = text[text.index("## Steps near the best point") : text.index("### What a local step models")]
     blocks = [block for block in section.split("\n\n") if block.startswith("| recipe")]
     assert len(blocks) == 2
     for batch, block in enumerate(blocks, start=1):
