@@ -63,6 +63,12 @@ def test_a_front_is_made_once_and_any_point_stored_later(compress: Betabo) -> No
     size = json.loads(Path("small/summary.json").read_text())["result"]["size"]
     assert round(size, 3) == max(found for found in sizes if found <= 0.45)
     load_compressed("small")
+    assert "other sizes" in Path("small/report.html").read_text()
+    assert compress("--pick", "front", "--target-size", "0.45", "--int8", "--out", "smaller").exit_code == 0
+    assert load_compressed("smaller").compression.bits == 8  # type: ignore[union-attr]
+    assert "compressed already; expected the original" in one_line(
+        compress("--model", "small", "--task", "mrpc", "--data", "glue", "--target-size", "0.5", "--quiet")
+    )
 
 
 def test_a_drop_that_nothing_can_exceed_gives_a_small_model(compress: Betabo) -> None:

@@ -63,3 +63,13 @@ def test_a_write_that_fails_leaves_no_model_that_looks_whole(tmp_path: Path, mon
     monkeypatch.undo()
     finish(objective, {}, 0, out, {})
     load_compressed(out)
+
+
+def test_a_model_that_only_guesses_is_noted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    make_files(tmp_path, head=True)
+    out = tmp_path / "out"
+    objective = prepare(make_objective(tmp_path), out).objective
+    for guesses in (True, False):
+        monkeypatch.setattr(module, "only_guesses", lambda *_, guesses=guesses: guesses)
+        assert finish(objective, {}, 0, out, {}).only_guesses is guesses
+        assert json.loads((out / "summary.json").read_text())["only_guesses"] is guesses

@@ -315,3 +315,14 @@ def test_an_encoder_is_refused_for_language_modelling(tmp_path: Path) -> None:
     about = json.loads((folder / "config.json").read_text())
     (folder / "config.json").write_text(json.dumps({**about, "is_decoder": True}))
     model_outline(folder, "language-modelling")
+
+
+@pytest.mark.parametrize(
+    ("method", "what"), [("betabo", "compressed already;"), ("gptq", r"quantized already \(by gptq\)")]
+)
+def test_what_is_compressed_or_quantized_is_refused(bert_folder: Path, method: str, what: str) -> None:
+    path = bert_folder / "config.json"
+    config = json.loads(path.read_text())
+    path.write_text(json.dumps({**config, "quantization_config": {"quant_method": method, "bits": 4}}))
+    with pytest.raises(ModelError, match=what):
+        model_outline(bert_folder, "text-classification")

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeAlias
 
 import typer
 
-from betabo.cli.compress_by_size import Goal, SizeOptions, compress_by_size, pick_from_front
+from betabo.cli.compress_by_size import ONLY_GUESSES, Goal, SizeOptions, compress_by_size, pick_from_front
 from betabo.cli.errors import FAILURE, fail, user_errors, warn
 from betabo.cli.options import (
     DEFAULT_LOGS,
@@ -286,7 +286,7 @@ def compress(
         from betabo.compress.session import CompressionSession
 
         if pick is not None and target_size is not None:
-            pick_from_front(pick, target_size, out, quiet=quiet)
+            pick_from_front(pick, target_size, out, int8=int8, quiet=quiet)
             return
         settings = _settings(
             _preset(preset, preset_option),
@@ -344,7 +344,10 @@ def compress(
         fail("no trial has a value, so that there is no model to store; the logs may say why.", code=FAILURE)
     if settings.pareto:
         print_front(screen, session.front(), session.best())
-    print_summary(screen, session.finish())
+    summary = session.finish()
+    print_summary(screen, summary)
+    if summary.only_guesses:
+        warn(ONLY_GUESSES)
     screen.print(f"model: {out}", soft_wrap=True)
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -14,6 +14,9 @@ if TYPE_CHECKING:
     from betabo.compress.by_size import CompressionBySize
     from betabo.compress.front import SizedModel
     from betabo.compress.session import CompressionSession
+
+
+ONLY_GUESSES = "this model only guesses: it is no better than the most frequent answer; take a larger size, or train it"
 
 
 @dataclass(frozen=True)
@@ -136,8 +139,8 @@ def compress_by_size(session: CompressionSession, goal: Goal, options: SizeOptio
     _store(sized, chosen, session.out, say)
 
 
-def pick_from_front(folder: Path, size: float, out: Path, *, quiet: bool) -> None:
-    """Store the largest model of a front that is not larger than a size."""
+def pick_from_front(folder: Path, size: float, out: Path, *, int8: bool, quiet: bool) -> None:
+    """Store the largest model of a front that is not larger than a size, with eight bits on top if they are wanted."""
     from betabo.compress.front import FRONT_FILE, largest_within, read_front
     from betabo.compress.session import CompressionSession
     from betabo.compress.settings import CompressionSettings
@@ -150,7 +153,11 @@ def pick_from_front(folder: Path, size: float, out: Path, *, quiet: bool) -> Non
     chosen = largest_within(front, size)
     before = {"steps": settings.pop("steps_after")} if "steps_after" in settings else settings.pop("options")
     session = CompressionSession(CompressionSettings(**settings), folder, on_stage=say)
-    _store(_sized(session, SizeOptions(**before), say), chosen, out, say)
+    options = SizeOptions(**before)
+    options = replace(options, int8=options.int8 or int8)
+    sized = _sized(session, options, say)
+    say(f"making the compression of size {chosen.result.size:.3f}")
+    _store(sized, sized.made(chosen.target, chosen.ratios), out, say)
 
 
 def _sized(
@@ -173,7 +180,7 @@ def _store(sized: CompressionBySize, chosen: SizedModel, out: Path, say: Callabl
     problem = sized.problem
     _print_table(table_rows(table, str(problem.device)))
     if only_guesses(problem.task, problem.data.validation, chosen.result.metrics):
-        warn("this model only guesses: it is no better than the most frequent answer; take a larger size, or train")
+        warn(ONLY_GUESSES)
     _screen_line(f"model: {out}")
 
 

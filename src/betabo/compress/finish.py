@@ -10,6 +10,7 @@ from typing import Any
 
 from betabo.compress.card import CARD_FILE, model_card
 from betabo.compress.counting import LATENCY_REPEATS, SizeComparison, compare
+from betabo.compress.figures import only_guesses
 from betabo.compress.objective import CompressionObjective
 from betabo.compress.preparation import write_json
 from betabo.compress.problem import CompressionProblem, CompressionResult
@@ -30,6 +31,7 @@ class CompressionSummary:
         comparison: Their parameters, FLOPs and latency.
         test: Their metrics on the test examples, original and compressed; None without such examples.
         device: Where the latency was measured.
+        only_guesses: Whether the compressed model is no better than the most frequent answer.
     """
 
     original: CompressionResult
@@ -37,6 +39,7 @@ class CompressionSummary:
     comparison: SizeComparison
     test: tuple[dict[str, float], dict[str, float]] | None
     device: str
+    only_guesses: bool = False
 
     def to_json(self) -> dict[str, Any]:
         """As plain JSON types."""
@@ -46,6 +49,7 @@ class CompressionSummary:
             "sizes": {"before": asdict(self.comparison.before), "after": asdict(self.comparison.after)},
             "test": None if self.test is None else {"before": self.test[0], "after": self.test[1]},
             "device": self.device,
+            "only_guesses": self.only_guesses,
         }
 
 
@@ -72,7 +76,8 @@ def finish(
     comparison = compare(
         problem.model, model, problem.plan, problem.task.example(problem.data), repeats=LATENCY_REPEATS
     )
-    finished = CompressionSummary(problem.original, evaluation, comparison, test, str(problem.device))
+    guesses = only_guesses(problem.task, problem.data.validation, evaluation.metrics)
+    finished = CompressionSummary(problem.original, evaluation, comparison, test, str(problem.device), guesses)
     write_model(problem, model, out, {**about, **finished.to_json()}, _card_rows(finished))
     return finished
 

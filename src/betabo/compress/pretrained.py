@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 import torch
 from torch import nn
 
+from betabo.compress.from_pretrained import METHOD
 from betabo.extras import needs_extra
 
 if TYPE_CHECKING:
@@ -129,7 +130,7 @@ def model_outline(source: str | Path, kind: Kind) -> nn.Module:
         kind: What it is for.
 
     Raises:
-        ModelError: There is no such model, or its architecture cannot do this.
+        ModelError: There is no such model, its architecture cannot do this, or it is compressed or quantized already.
     """
     config, factory = _config(source), getattr(_transformers(), _CLASSES[kind])
     if type(config) not in factory._model_mapping:
@@ -137,6 +138,11 @@ def model_outline(source: str | Path, kind: Kind) -> nn.Module:
             f"the model {str(source)!r} ({config.model_type}) cannot do {kind}: Transformers has no such model of this "
             "architecture."
         )
+    how = getattr(config, "quantization_config", None)
+    if how is not None:
+        method = how.get("quant_method") if isinstance(how, dict) else getattr(how, "quant_method", None)
+        what = "compressed already" if method == METHOD else f"quantized already (by {method})"
+        raise ModelError(f"the model {str(source)!r} is {what}; expected the original.")
     if kind == "language-modelling" and _sees_the_future(config):
         raise ModelError(
             f"the model {str(source)!r} ({config.model_type}) is an encoder, which sees the tokens that it would "
