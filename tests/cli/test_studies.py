@@ -3,6 +3,7 @@ from __future__ import annotations
 import csv
 import json
 import re
+import sys
 from pathlib import Path
 
 import optuna
@@ -109,3 +110,26 @@ def test_an_export_goes_to_the_standard_output(betabo: Betabo, tuned: optuna.Stu
     assert len(rows) == 30
     assert json.loads(betabo("export", "tuned", "--out", "-", "--to", "json").stdout)[7]["number"] == 7
     assert not Path("-").exists()
+
+
+def test_with_noise_what_is_believed_best_comes_first(betabo: Betabo) -> None:
+    program = "import random, sys; random.seed(sys.argv[1]); x = float(sys.argv[1])\n"
+    program += "print(f'{8 * (x - 0.3) ** 2 + random.gauss(0, 0.9)} +- 0.9')"
+    Path("noisy.py").write_text(program)
+    command = f"{sys.executable} -S noisy.py {{x}}"
+    betabo("minimize", "--command", command, "--param", "x=0..1", "--trials", "12", "--seed", "0", "--study", "noisy")
+    data = json.loads(betabo("best", "noisy", "--json").stdout)
+    assert data["sees_noise"] is True
+    assert data["observed"]["value"] <= data["value"]
+    assert data["estimate"]["deviation"] < 0.9
+    shown = betabo("best", "noisy").stdout
+    assert f"trial {data['trial']}\n" in shown.splitlines(keepends=True)[0]
+    assert shown.startswith("best estimate ")
+    assert " ± 0.9  trial " in shown.splitlines()[-1]
+    table = betabo("show", "noisy").stdout
+    assert f"with noise, trial {data['trial']} is believed best" in table
+    assert table.count(" ± 0.9") == 12
+    assert "betabo:variance" not in table
+    betabo("report", "noisy", "--out", "noisy.html")
+    page = Path("noisy.html").read_text()
+    assert f"There is noise: by the model trial {data['trial']} is best, with a value of" in page

@@ -5,7 +5,9 @@ import io
 from rich.console import Console
 
 from betabo.cli.summary import print_best, print_bound_hint, print_next, print_point
+from betabo.optimizer import Estimate
 from betabo.optimizer.beyond import GainBeyond
+from betabo.optuna import Recommended
 from betabo.optuna.trials import TrialRecord
 
 
@@ -83,3 +85,13 @@ def test_a_front_of_one_trial_is_singular() -> None:
     console = screen()
     print_best(console, [trial(0, 1.0, 2.0)], ["minimize", "minimize"])
     assert text(console).splitlines()[0] == "Pareto front of 1 trial:"
+
+
+def test_with_noise_the_estimate_comes_first() -> None:
+    console = screen()
+    found = Recommended({}, 0, 3.0, Estimate(2.2, 0.25), sees_noise=True, observed=1)
+    print_best(console, [trial(0, 3.0), trial(1, 2.0)], ["minimize"], recommended=found)
+    lines = " ".join(text(console).split())
+    assert lines.startswith(
+        "best estimate 2.2 ± 0.25 trial 0 lr 0.5 on its lower bound act [red] best value 2 trial 1: with"
+    )

@@ -142,3 +142,26 @@ class TestSearch:
         assert again.history == optimizer.history
         for _ in range(2):
             assert again.ask().tolist() == optimizer.ask().tolist()
+
+
+class TestAccuracy:
+    def test_is_a_column_of_variances(self) -> None:
+        rows = [{"x0": 5.0, "x1": 0.25, "value": 1.5, "variance": 0.04}, {"x0": 1.0, "x1": 0.25, "value": 1.5}]
+        for known in (rows, pd.DataFrame(rows)):
+            history = Optimizer([(0.0, 10.0), (0.0, 1.0)], known_points=known).history
+            assert [e.variance for e in history] == [pytest.approx(0.04), None]
+            assert [e.value for e in history] == [1.5, 1.5]
+
+    def test_goes_from_a_search_to_the_next_one(self) -> None:
+        optimizer = Optimizer([(0.0, 10.0), (0.0, 1.0)], seed=0)
+        optimizer.tell([5.0, 0.25], 1.5, variance=0.04)
+        again = Optimizer([(0.0, 10.0), (0.0, 1.0)], known_points=optimizer.result().to_pandas())
+        assert again.history[0].variance == pytest.approx(0.04)
+
+    def test_of_a_parameter_with_that_name_is_none(self) -> None:
+        known = [{"variance": 0.5, "value": 1.0}]
+        assert Optimizer({"variance": Float(0.0, 1.0)}, known_points=known).history[0].variance is None
+
+    def test_that_is_impossible_is_refused(self) -> None:
+        with pytest.raises(ValueError, match=r"the variance is -1\.0, expected a number >= 0"):
+            Optimizer([(0.0, 10.0)], known_points=[{"x0": 5.0, "value": 1.5, "variance": -1}])

@@ -273,7 +273,10 @@ class TestAccuracy:
         optimizer.tell([2.0, 5.0], 1.0)
         optimizer.tell([2.0, 5.0], 1.2, variance=0.04)
         optimizer.tell([1.0, 5.0], math.nan, variance=0.04)
-        assert [e.variance for e in optimizer.history] == [pytest.approx(0.5), 0.04, None]
+        optimizer.tell([2.0, 5.0], {"value": 1.2, "error": 0.2})
+        optimizer.tell([2.0, 5.0], {"value": 1.2, "error": 0.2}, variance=0.5)
+        expected = [pytest.approx(0.5), 0.04, None, pytest.approx(0.04), 0.5]
+        assert [e.variance for e in optimizer.history] == expected
 
     def test_moves_the_search_away_from_a_wild_value(self) -> None:
         def following(variance: float) -> float:

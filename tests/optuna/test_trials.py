@@ -234,3 +234,13 @@ def test_a_dead_worker_is_noticed_before_its_trial_is_closed(tmp_path: Path) -> 
     books = Ledger(study.trials)
     assert len(books.running) == 1  # its place is taken until it is closed, for all machines alike
     assert not books.owed
+
+
+@pytest.mark.parametrize(
+    ("variance", "errors"),
+    [(0.25, (0.5,)), ([0.25], (0.5,)), (-1.0, ()), ("much", ()), ([0.25, 0.25], ()), (None, ()), ([None], ())],
+)
+def test_errors_are_those_that_the_trial_says(variance: object, errors: tuple[float, ...]) -> None:
+    record = TrialRecord(0, "complete", (1.0,), notes={attributes.VARIANCE: variance, "size": 3})
+    assert record.errors == errors
+    assert record.remarks == ({"size": 3} if errors else record.notes)

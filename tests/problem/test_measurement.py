@@ -61,3 +61,16 @@ def test_numbers_that_are_not_finite_are_trouble() -> None:
     assert Measurement((1.0,), {"t": math.nan}).trouble == "t was nan"
     assert Measurement((1.0,), {"t": 1.0}).trouble == ""
     assert as_number(10**400, "it is") == math.inf
+
+
+def test_a_dict_may_have_the_error_of_its_value() -> None:
+    assert read_measurement({"value": 1.3, "error": 0.2}, ["value"], []) == Measurement((1.3,), {}, 0.2)
+    assert read_measurement((1.3, {"error": 0.2}), ["value"], []).error == 0.2
+    assert read_measurement({"value": 1.3}, ["value"], []).error is None
+    assert read_measurement({"value": 1.3, "error": 0.2}, ["value"], ["error"]).error is None  # it is a constraint's
+
+
+@pytest.mark.parametrize("error", [-0.1, float("nan"), "much"])
+def test_an_error_is_no_less_than_nothing(error: Any) -> None:
+    with pytest.raises(TypeError, match="error"):
+        read_measurement({"value": 1.3, "error": error}, ["value"], [])

@@ -14,6 +14,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from betabo.optuna import VARIANCE
 from betabo.studies import (
     CommandObjective,
     EvaluationFailedError,
@@ -240,3 +241,20 @@ def test_a_command_is_described_by_json() -> None:
     objective = CommandObjective("p {x}", result="r.json", timeout=2)
     assert objective_from_json(json.loads(json.dumps(objective.to_json()))) == objective
     assert objective.describe() == "p {x}"
+
+
+@pytest.mark.parametrize(
+    ("code", "settings"),
+    [
+        ("print('loss 1.3'); print('1.3 +- 0.2')", {}),
+        ("import sys; sys.stdout.buffer.write('1.3 \u00b1 0.2\\n'.encode())", {}),
+        (
+            "import json, os; from pathlib import Path\n"
+            "Path(os.environ['BETABO_OUTPUT'], 'r.json').write_text(json.dumps({'value': 1.3, 'error': 0.2}))",
+            {"result": "r.json"},
+        ),
+    ],
+)
+def test_a_value_may_have_its_error_beside_it(workspace: Workspace, code: str, settings: dict[str, str]) -> None:
+    assert run(script(code), workspace, **settings) == 1.3
+    assert workspace.notes == {VARIANCE: pytest.approx(0.04)}

@@ -164,12 +164,16 @@ class StudyRun:
         screen.print(f"{finished} of {plan.trials} trials{failed}{when}")
         if self._stopped:
             screen.print(f"stopped: {self._stopped}", soft_wrap=True)
-        print_best(screen, self._trials, plan.directions, points)
+        recommended = self._reader.recommended()
+        print_best(screen, self._trials, plan.directions, points, recommended)
         if self._style is ProgressStyle.QUIET or not finished:
             return
         if len(plan.directions) == 1 and points:
-            for best in best_trials(self._trials, plan.directions):
-                print_bound_hint(screen, best.faces, plan.study, self._gains_beyond(best.faces))
+            best = [trial.number for trial in best_trials(self._trials, plan.directions)]
+            number = recommended.trial if recommended is not None else next(iter(best), None)
+            for trial in self._trials:
+                if trial.number == number:
+                    print_bound_hint(screen, trial.faces, plan.study, self._gains_beyond(trial.faces))
         if finished < plan.trials and not self._stopped:
             screen.print("everything is stored; the same command again goes on")
         print_next(screen, plan.study, storage_option)
@@ -177,7 +181,8 @@ class StudyRun:
     def print_json(self) -> None:
         """Print what was found for another program."""
         plan = self._plan
-        found = best_as_json(plan.study, plan.directions, best_trials(self._trials, plan.directions))
+        best, recommended = best_trials(self._trials, plan.directions), self._reader.recommended()
+        found = best_as_json(plan.study, plan.directions, best, recommended, self._trials)
         print_json({**found, "trials": self._finished(), "total": plan.trials, "stopped": self._stopped or None})
 
     def _announce(self) -> None:
@@ -244,10 +249,11 @@ class StudyRun:
         known = self._known()
         count = f"[{sum(trial.counts for trial in known):{len(str(self._plan.trials))}}/{self._plan.trials}]"
         if event.state == "complete":
-            found = f"value {values_text(event.values)}  {self._best_of(known)}"
+            errors = next((trial.errors for trial in known if trial.number == event.trial), ())
+            found = f"value {values_text(event.values, errors=errors)}  {self._best_of(known)}"
         else:
             found = f"{event.state}: {event.message}"
-        notes = next((trial.notes for trial in known if trial.number == event.trial), {})
+        notes = next((trial.remarks for trial in known if trial.number == event.trial), {})
         parts = [notes] if notes and len(event.parameters) > _MOST_SHOWN else [notes, event.parameters]
         rest = [assignments(part, _MOST_SHOWN) for part in parts if part]
         return "  ".join([f"{count} trial {event.trial}", found, duration(event.seconds), *rest])

@@ -19,6 +19,7 @@ from betabo.cli.options import DEFAULT_STORAGE, AsJson, Storage, StudyName, prin
 if TYPE_CHECKING:
     from rich.table import Table
 
+    from betabo.optuna.recommendation import Recommended
     from betabo.optuna.trials import TrialRecord
 
 _MOST_PARAMETERS = 8  # with more, parameters share one column
@@ -88,6 +89,7 @@ def show(
     from betabo.cli.tables import console, print_table
     from betabo.cli.trials import TrialReader
     from betabo.optuna.best import best_trials, directions_of
+    from betabo.optuna.recommendation import recommended_with_noise
     from betabo.studies import load_study, trial_rows
 
     study = load_study(name, storage)
@@ -101,9 +103,14 @@ def show(
     head = f"{study.study_name}: {', '.join(directions)}, {sum(trial.counts for trial in trials)} trials"
     if len(shown) < len(trials):
         head += f", the last {len(shown)} of {len(trials)} rows (--all shows all)"
+    best = {trial.number for trial in best_trials(trials, directions)}
+    recommended = recommended_with_noise(study, trials)
+    if recommended is not None and recommended.trial is not None:
+        head += f"; with noise, trial {recommended.trial} is believed best"
+        best = {recommended.trial}
     screen.print(Text(head), soft_wrap=True)
     if shown:
-        print_table(screen, _trial_table(shown, best={trial.number for trial in best_trials(trials, directions)}))
+        print_table(screen, _trial_table(shown, best))
 
 
 @user_errors
@@ -120,18 +127,20 @@ def best(
     from betabo.cli.tables import console
     from betabo.cli.trials import TrialReader
     from betabo.optuna.best import best_trials, directions_of
+    from betabo.optuna.recommendation import recommended_with_noise
     from betabo.studies import load_study
 
     study = load_study(name, storage)
     directions, trials = directions_of(study), TrialReader(study).read()
-    found = best_trials(trials, directions)
+    found, recommended = best_trials(trials, directions), recommended_with_noise(study, trials)
     if as_json:
-        print_json(best_as_json(name, directions, found))
+        print_json(best_as_json(name, directions, found, recommended, trials))
         return
     screen = console()
-    print_best(screen, trials, directions)
+    print_best(screen, trials, directions, recommended=recommended)
     if len(directions) == 1 and found:
-        print_bound_hint(screen, found[0].faces, name)
+        number = found[0].number if recommended is None else recommended.trial
+        print_bound_hint(screen, next(trial.faces for trial in trials if trial.number == number), name)
 
 
 @user_errors
@@ -176,8 +185,23 @@ def _format_of(path: Path | None) -> Format:
         ) from None
 
 
-def best_as_json(name: str, directions: Sequence[str], best: Sequence[TrialRecord]) -> dict[str, Any]:
-    """What was found, for another program: the best trial, or the front of several objectives."""
+def best_as_json(
+    name: str,
+    directions: Sequence[str],
+    best: Sequence[TrialRecord],
+    recommended: Recommended | None = None,
+    trials: Sequence[TrialRecord] = (),
+) -> dict[str, Any]:
+    """What was found, for another program: the best trial, or the front of several objectives.
+
+    Args:
+        name: The study.
+        directions: Direction of each objective.
+        best: The best trials.
+        recommended: What the model believes best where it sees noise; it then takes the place of the best trial, which
+            is there as `"observed"`.
+        trials: All trials, to look the recommended one up.
+    """
     several = len(directions) > 1
     found = [
         {
@@ -191,6 +215,12 @@ def best_as_json(name: str, directions: Sequence[str], best: Sequence[TrialRecor
     head = {"study": name, "directions": list(directions)}
     if several:
         return {**head, "front": found}
+    chosen = None if recommended is None else next((t for t in trials if t.number == recommended.trial), None)
+    if recommended is not None and chosen is not None:
+        estimate = None if recommended.estimate is None else asdict(recommended.estimate)
+        about = {"trial": chosen.number, "value": recommended.value, "parameters": dict(chosen.parameters)}
+        noisy = {"on_bound": chosen.faces, "sees_noise": True, "estimate": estimate, "observed": found[0]}
+        return {**head, **about, **noisy}
     return {**head, **(found[0] if found else {"trial": None, "value": None, "parameters": {}, "on_bound": {}})}
 
 
@@ -206,7 +236,7 @@ def _trial_table(trials: list[TrialRecord], best: set[int]) -> Table:
     listing.add_column("trial", justify="right", no_wrap=True)
     listing.add_column("value", no_wrap=True)
     listing.add_column("time", justify="right", no_wrap=True)
-    noted = any(trial.notes for trial in trials)
+    noted = any(trial.remarks for trial in trials)
     if noted:
         listing.add_column("notes", overflow="fold")
     for name in names if apart else ["parameters"]:
@@ -215,12 +245,12 @@ def _trial_table(trials: list[TrialRecord], best: set[int]) -> Table:
         listing.add_column("reason", overflow="fold")
     for trial in trials:
         cells = [number(trial.parameters[name]) if name in trial.parameters else "" for name in names]
-        value = values_text(trial.values) if trial.state == "complete" else trial.state
+        value = values_text(trial.values, errors=trial.errors) if trial.state == "complete" else trial.state
         listing.add_row(
             Text(str(trial.number)),
             Text(value, style="bold green" if trial.number in best else ""),
             duration(trial.seconds),
-            *([Text(assignments(trial.notes))] if noted else []),
+            *([Text(assignments(trial.remarks))] if noted else []),
             *map(Text, cells if apart else [assignments(trial.parameters)]),
             Text(trial.reason),
         )

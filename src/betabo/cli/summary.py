@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
 
 from rich.console import Console
 from rich.text import Text
@@ -13,11 +14,28 @@ from betabo.optimizer.beyond import GainBeyond, describe_gain
 from betabo.optuna.best import best_trials
 from betabo.optuna.trials import TrialRecord
 
+if TYPE_CHECKING:
+    from betabo.optuna.recommendation import Recommended
+
 _FRONT_LINES = 10  # trials of a front that are listed
 
 
-def print_best(screen: Console, trials: Sequence[TrialRecord], directions: Sequence[str], points: bool = True) -> None:
-    """Print the best value with its point, or the trials of the front; without `points`, the value or the number."""
+def print_best(
+    screen: Console,
+    trials: Sequence[TrialRecord],
+    directions: Sequence[str],
+    points: bool = True,
+    recommended: Recommended | None = None,
+) -> None:
+    """Print the best value with its point, or the trials of the front.
+
+    Args:
+        screen: Where to.
+        trials: The trials of a study.
+        directions: Direction of each objective.
+        points: Whether to print parameters, too.
+        recommended: What the model believes best where it sees noise; it then comes first.
+    """
     found = best_trials(trials, directions)
     if len(directions) > 1:
         trials_of = f"{len(found)} trial{'' if len(found) == 1 else 's'}"
@@ -30,7 +48,22 @@ def print_best(screen: Console, trials: Sequence[TrialRecord], directions: Seque
         screen.print("no trial satisfies all constraints" if any_value else "no trial has a value yet")
         return
     best = found[0]
-    screen.print(Text.assemble("best value ", (values_text(best.values), "bold green"), f"  trial {best.number}"))
+    if recommended is not None and recommended.estimate is not None:
+        estimate = recommended.estimate
+        shown = values_text([estimate.mean], errors=[estimate.deviation])
+        screen.print(Text.assemble("best estimate ", (shown, "bold green"), f"  trial {recommended.trial}"))
+        if points:
+            chosen = next((trial for trial in trials if trial.number == recommended.trial), best)
+            print_point(screen, chosen.parameters, chosen.faces)
+        lucky = "" if best.number == recommended.trial else ": with noise the best of many values is often a lucky one"
+        shown = values_text(best.values, errors=best.errors)
+        screen.print(f"best value {shown}  trial {best.number}{lucky}", soft_wrap=True)
+        return
+    screen.print(
+        Text.assemble(
+            "best value ", (values_text(best.values, errors=best.errors), "bold green"), f"  trial {best.number}"
+        )
+    )
     if points:
         print_point(screen, best.parameters, best.faces)
 

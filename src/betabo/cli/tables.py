@@ -59,11 +59,12 @@ def assignments(parameters: Mapping[str, object], most: int | None = None) -> st
     return " ".join(shown)
 
 
-def values_text(values: Sequence[float | None] | None, digits: int = 6) -> str:
-    """One value, or several with commas between."""
+def values_text(values: Sequence[float | None] | None, digits: int = 6, errors: Sequence[float] = ()) -> str:
+    """One value, or several with commas between, each with its error if there are any."""
     if not values:
         return "-"
-    return ", ".join("-" if value is None else number(float(value), digits) for value in values)
+    shown = ["-" if value is None else number(float(value), digits) for value in values]
+    return ", ".join(map(" ± ".join, zip(shown, (number(e, 2) for e in errors), strict=True)) if errors else shown)
 
 
 def duration(seconds: float | None) -> str:

@@ -8,6 +8,7 @@ if TYPE_CHECKING:
     import optuna
     from optuna.distributions import BaseDistribution
 
+    from betabo.optuna.recommendation import Recommended
     from betabo.optuna.trials import TrialRecord
 
 
@@ -22,6 +23,12 @@ class TrialReader:
         self._study = study
         self._over: dict[int, TrialRecord] = {}
         self._box: dict[str, BaseDistribution] = {}
+
+    def recommended(self) -> Recommended | None:
+        """What the model believes best where it sees noise; None elsewhere."""
+        from betabo.optuna.recommendation import recommended_with_noise
+
+        return recommended_with_noise(self._study, self.read())
 
     def read(self) -> list[TrialRecord]:
         """The trials in the order of their numbers, without those that were withdrawn before they began.

@@ -8,11 +8,13 @@ import os
 import warnings
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from math import sqrt
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from betabo.extras import needs_extra
-from betabo.problem import Problem
+from betabo.optimizer.variance import as_variance
+from betabo.problem import ERROR, Problem
 from betabo.space import Categorical, Fixed, Float, Int, Parameter, Space
 from betabo.suggestions import did_you_mean
 
@@ -24,6 +26,7 @@ KnownPoints: TypeAlias = (
 )
 """A file of CSV, Parquet or JSON, a table, rows with a `value`, or pairs of a point and its value."""
 
+_VARIANCE = "variance"  # column
 _ENDED = ("complete", "failed", "")  # states of exported trials that say what a point is worth
 
 
@@ -48,7 +51,8 @@ def read_known(known: KnownPoints, problem: Problem | Space) -> list[KnownPoint]
     Args:
         known: Pairs of a point, in the user's units, and its value; or rows: a DataFrame, dictionaries, or a file of
             CSV, Parquet or JSON. Rows have a column for each parameter (`x0`, `x1`, ... of a box) and `value`, or one
-            for each objective and constraint that has a name; other columns are ignored. A point without a value, or
+            for each objective and constraint that has a name, and may have the `variance` of the value's noise; other
+            columns are ignored. A point without a value, or
             with NaN or infinity, is a failed evaluation. Of exported trials only those that ended count.
         problem: The space, with the names of objectives and constraints.
 
@@ -116,7 +120,7 @@ def _from_rows(rows: Sequence[Mapping[str, Any]], problem: Problem, where: str) 
         for name, constant in constants.items():
             key = _column(name, columns)
             values[name] = _as_choice((constant,), row[key]) if key in row else constant
-        pairs.append((list(values.values()) if space.is_box else values, _result_of(row, list(results))))
+        pairs.append((list(values.values()) if space.is_box else values, _result_of(row, list(results), needed)))
     return pairs
 
 
@@ -146,11 +150,14 @@ def _as_choice(choices: Sequence[Any], given: Any) -> Any:
     return given
 
 
-def _result_of(row: Mapping[str, Any], names: Sequence[str]) -> Any:
-    """What a row says of its point: a number, or one for each name; None where one is missing."""
+def _result_of(row: Mapping[str, Any], names: Sequence[str], parameters: Iterable[str]) -> Any:
+    """What a row says of its point: a number, or one for each name, with its accuracy; None where one is missing."""
     numbers = [_number(row.get(name)) for name in names]
     if any(number is None for number in numbers):
         return None
+    variance = _number(row.get(_VARIANCE))
+    if variance is not None and variance == variance and not {_VARIANCE, ERROR} & {*names, *parameters}:
+        return {**dict(zip(names, numbers, strict=True)), ERROR: sqrt(as_variance(variance, "the variance is"))}
     return dict(zip(names, numbers, strict=True)) if len(names) > 1 else numbers[0]
 
 

@@ -26,7 +26,7 @@ from betabo.optimizer.result import SearchResult, best_of
 from betabo.optimizer.stopping import Progress
 from betabo.optimizer.turns import Step
 from betabo.optimizer.variance import as_variance
-from betabo.problem import Problem
+from betabo.problem import Measurement, Problem
 from betabo.problem.known import KnownLike
 from betabo.problem.limits import LimitsLike
 from betabo.problem.problem import ObjectivesLike
@@ -186,10 +186,12 @@ class Optimizer:
             value: Its value; with several objectives or with constraints whatever the objective of `minimize` may
                 return. NaN, infinity and None record a failed evaluation.
             variance: Variance of the value's noise, the square of its standard error, where it is known; with several
-                objectives that of each. None leaves it to the setting `noise`.
+                objectives that of each. None leaves it to the value, which may be `{"value": 1.3, "error": 0.2}`, and
+                then to the setting `noise`.
         """
         pending = self._meant(point)
-        evaluation = self._evaluation(pending, value, self._variance(point, variance))
+        variance = None if variance is None else as_variance(variance, "variance is")
+        evaluation = self._evaluation(pending, value, variance)
         self._record(pending, evaluation)  # once nothing about it can be refused
 
     def tell_failure(self, point: Any, reason: str = "the evaluation failed") -> None:
@@ -222,7 +224,7 @@ class Optimizer:
             states=self._states,
             refit=refit,
             anywhere=anywhere,
-            snap=self.space.snap,
+            snap=self.space.snap if self._region is None else self._region.repair,
         )
 
     def result(self, message: str = "", *, refit: bool = True) -> SearchResult:
@@ -358,11 +360,13 @@ class Optimizer:
     def _unit(self, point: Any) -> tuple[float, ...]:
         return cast("tuple[float, ...]", tuple(self.space.to_unit(point).tolist()))
 
-    def _variance(self, point: Any, given: float | None) -> float | None:
-        """The variance of a value's noise, as it was given or as the setting has it; None where it is not known."""
-        if given is None and callable(self.config.noise):
-            return as_variance(self.config.noise(point), "the function noise returned")
-        return None if given is None else as_variance(given, "variance is")
+    def _variance(self, unit: tuple[float, ...], found: Measurement) -> float | None:
+        """The variance of a value's noise, as it came with the value or as the setting has it; None if not known."""
+        if found.error is not None:
+            return found.error**2
+        if callable(self.config.noise):
+            return as_variance(self.config.noise(self.space.from_unit(unit)), "the function noise returned")
+        return None
 
     def _record(self, pending: Pending, evaluation: Evaluation) -> None:
         self.pending = [other for other in self.pending if other is not pending]
@@ -380,7 +384,7 @@ class Optimizer:
             "",
             pending.origin,
             pending.diagnostics,
-            variance,
+            self._variance(pending.unit, found) if variance is None else variance,
             values=found.values if len(found.values) > 1 else (),
             measured=dict(found.measured),
         )

@@ -197,6 +197,7 @@ class SearchResult(OptimizeResult):  # type: ignore[misc]
                 "bandwidth": evaluation.diagnostics.get("bandwidth", []),
                 "boundary_weight": evaluation.diagnostics.get("boundary_weight", float("nan")),
                 "lengthscale": evaluation.diagnostics.get("lengthscale", []),
+                "variance": float("nan") if evaluation.variance is None else evaluation.variance,
                 "noise": evaluation.diagnostics.get("noise", float("nan")),
             }
             taken = {"evaluation", *figures}

@@ -93,6 +93,19 @@ def recommend(
     return Recommended(trial.params, trial.number, sign * found.value, estimate, found.sees_noise, observed)
 
 
+def recommended_with_noise(study: optuna.Study, trials: Sequence[TrialRecord]) -> Recommended | None:
+    """The recommendation where the record lets one expect noise and the model sees it; None elsewhere.
+
+    Args:
+        study: Any study.
+        trials: Its trials.
+    """
+    if len(study.directions) > 1 or not may_be_noisy(trials) or not best_trials(trials, directions_of(study)):
+        return None
+    found = recommend(study)
+    return found if found.sees_noise else None
+
+
 def may_be_noisy(trials: Sequence[TrialRecord]) -> bool:
     """Whether the record of a study lets one expect noise, so that its model is to be asked for the best trial.
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -10,7 +11,17 @@ from typing import TYPE_CHECKING, Any, Literal, get_args
 
 from optuna.trial import FrozenTrial, TrialState
 
-from betabo.optuna.attributes import INTERRUPTED, PROPOSAL, REASON, RETRY_OF, SECONDS, STEP, WITHDRAWN, WORKER
+from betabo.optuna.attributes import (
+    INTERRUPTED,
+    PROPOSAL,
+    REASON,
+    RETRY_OF,
+    SECONDS,
+    STEP,
+    VARIANCE,
+    WITHDRAWN,
+    WORKER,
+)
 from betabo.optuna.box import in_present_ranges, planned_box
 from betabo.optuna.space import from_distribution
 from betabo.optuna.workers import is_alive
@@ -143,6 +154,19 @@ class TrialRecord:
     def is_complete(self) -> bool:
         """Whether it ended with a value for each objective."""
         return self.state == "complete"
+
+    @property
+    def errors(self) -> tuple[float, ...]:
+        """The standard error of each value, where the trial says them; empty otherwise."""
+        given = self.notes.get(VARIANCE)
+        listed = given if isinstance(given, list) else [given]
+        known = [float(v) for v in listed if isinstance(v, int | float) and 0 <= v < math.inf]
+        return tuple(map(math.sqrt, known)) if len(known) == len(listed) == len(self.values) else ()
+
+    @property
+    def remarks(self) -> dict[str, Any]:
+        """What the objective noted, without the accuracy of its values, which stands with these."""
+        return {name: note for name, note in self.notes.items() if name != VARIANCE or not self.errors}
 
     @property
     def is_modelled(self) -> bool:

@@ -2,7 +2,7 @@
 
 from betabo.problem.known import at_most, simplex
 from betabo.problem.limits import Limit
-from betabo.problem.measurement import VALUE, Measurement
+from betabo.problem.measurement import ERROR, VALUE, Measurement
 from betabo.problem.problem import DIRECTIONS, Direction, Problem
 
-__all__ = ["DIRECTIONS", "VALUE", "Direction", "Limit", "Measurement", "Problem", "at_most", "simplex"]
+__all__ = ["DIRECTIONS", "ERROR", "VALUE", "Direction", "Limit", "Measurement", "Problem", "at_most", "simplex"]

@@ -10,6 +10,9 @@ from typing import Any
 VALUE = "value"
 """The name of an objective that has none."""
 
+ERROR = "error"
+"""Under which a dict has the standard error of the value."""
+
 _MOST_SHOWN = 60  # characters of a value in an error
 
 
@@ -20,10 +23,12 @@ class Measurement:
     Attributes:
         values: A value for each objective, in its own direction.
         measured: What the constraints are about, by name.
+        error: Standard error of the value of a single objective, None where it is not known.
     """
 
     values: tuple[float, ...]
     measured: Mapping[str, float] = field(default_factory=dict)
+    error: float | None = None
 
     @property
     def trouble(self) -> str:
@@ -44,7 +49,8 @@ def read_measurement(
 
     Args:
         given: A number; several in the order of the objectives; a dict with the name of each objective and of each
-            thing that is measured; or a pair of the value (or the values) and a dict of what is measured.
+            thing that is measured; or a pair of the value (or the values) and a dict of what is measured. The dict may
+            have the standard error of a single objective's value as `"error"`, unless this is the name of something.
         objectives: Names of the objectives.
         measured: Names of what the constraints are about.
         source: Where it comes from, for messages.
@@ -74,7 +80,12 @@ def read_measurement(
             raise TypeError(
                 f"{source} nothing for the constraint {name!r}, expected {_expected(objectives, measured)}."
             )
-    return Measurement(values, {name: as_number(named[name], f"{source} for {name}") for name in measured})
+    error = beside.get(ERROR) if len(objectives) == 1 and ERROR not in (*objectives, *measured) else None
+    if error is not None:
+        error = as_number(error, f"{source} for {ERROR}")
+        if not 0 <= error < math.inf:
+            raise TypeError(f"{source} the error {error}, expected a standard error >= 0.")
+    return Measurement(values, {name: as_number(named[name], f"{source} for {name}") for name in measured}, error)
 
 
 def as_number(value: Any, source: str) -> float:

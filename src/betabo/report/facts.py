@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from betabo.optuna.attributes import PLAN
 from betabo.optuna.best import best_trials, directions_of, losses_of, ranked
+from betabo.optuna.recommendation import Recommended, recommended_with_noise
 from betabo.optuna.trials import COUNTED, STATES, TrialRecord, read_trials, state_of
 
 if TYPE_CHECKING:
@@ -26,11 +27,13 @@ class StudyFacts:
         directions: `"minimize"` or `"maximize"` for each objective.
         trials: The trials in order, without withdrawn ones.
         constrained: Whether any trial has constraints.
-        best: The best feasible trial; with several objectives the Pareto front. Empty if there is none yet.
+        best: The best feasible trial, where the model sees noise by its mean; with several objectives the Pareto
+            front. Empty if there is none yet.
         leading: The best few feasible trials, best first; with several objectives the Pareto front.
         distributions: The most recent range of each parameter, in the order of first use.
         planned: Number of trials that the study is to reach; None if nobody said.
         own_ranges: Whether the user chose the ranges; those of a compression are its method's.
+        recommended: What the model believes of the best trial where it sees noise; None elsewhere.
     """
 
     name: str
@@ -43,6 +46,7 @@ class StudyFacts:
     distributions: dict[str, BaseDistribution]
     planned: int | None = None
     own_ranges: bool = True
+    recommended: Recommended | None = None
 
     @property
     def maximize(self) -> tuple[bool, ...]:
@@ -78,6 +82,9 @@ def read_study(study: Study) -> StudyFacts:
     if len(directions) == 1:
         candidates = ranked(trials, directions)
         leading = candidates[: leading_count(len(candidates))]
+    recommended = recommended_with_noise(study, trials)
+    if recommended is not None:
+        best = [trial for trial in trials if trial.number == recommended.trial]
     distributions: dict[str, BaseDistribution] = {}
     for trial in trials:
         distributions.update(trial.distributions)
@@ -92,12 +99,13 @@ def read_study(study: Study) -> StudyFacts:
         distributions=distributions,
         planned=_planned(study),
         own_ranges=_own_ranges(study),
+        recommended=recommended,
     )
 
 
 def note_of(trial: TrialRecord) -> str:
     """What else is to be said of a trial: why it failed or was interrupted, or what the objective noted."""
-    return trial.reason or ", ".join(f"{name} {_shown(value)}" for name, value in trial.notes.items())
+    return trial.reason or ", ".join(f"{name} {_shown(value)}" for name, value in trial.remarks.items())
 
 
 def leading_count(count: int) -> int:

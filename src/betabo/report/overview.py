@@ -29,8 +29,12 @@ def summary(facts: StudyFacts, parameters: Sequence[ParameterFacts]) -> str:
         verb = "makes" if len(facts.best) == 1 else "make"
         return f"{sentences[0]} {counted(len(facts.best), 'trial')} {verb} up the Pareto front."
     best, (numbers, bests) = facts.best[0], best_so_far(facts)
-    sentence = f"The best value is {show(best.values[0])}, found in trial {best.number}"
-    if bests[0] != best.values[0]:
+    sentence = f"The best value is {show(bests[-1])}, found in trial {best.number}"
+    if (recommended := facts.recommended) is not None and recommended.estimate is not None:
+        estimate = f"{show(recommended.estimate.mean)} ± {recommended.estimate.deviation:.2g}"
+        sentences.append(f"There is noise: by the model trial {best.number} is best, with a value of {estimate}.")
+        sentence = f"The best value measured, often a lucky one, is {show(bests[-1])} in trial {recommended.observed}"
+    if bests[0] != bests[-1]:
         sentence += f", {'up' if facts.maximize[0] else 'down'} from {show(bests[0])} in trial {numbers[0]}"
     sentences.append(f"{sentence}.")
     numeric = [p for p in parameters if p.best_position is not None]
@@ -66,7 +70,10 @@ def tiles(facts: StudyFacts, centre: TrialRecord | None) -> list[dict[str, str]]
     elif centre is None:
         found = [_tile(f"best {facts.objectives[0]}", "none", goals)]
     else:
-        found = [_tile(f"best {facts.objectives[0]}", show(centre.values[0]), f"trial {centre.number}, {goals}")]
+        value, note = show(centre.values[0]), f"trial {centre.number}, {goals}"
+        if facts.recommended is not None and facts.recommended.estimate is not None:
+            value, note = show(facts.recommended.estimate.mean), f"estimated, {note}"
+        found = [_tile(f"best {facts.objectives[0]}", value, note)]
     others = [f"{count} {state}" for state, count in facts.counts.items() if state != "complete"]
     note = ", ".join(others) or ("all complete" if facts.trials else "nothing to show yet")
     found.append(_tile("trials", str(len(facts.trials)), note))

@@ -20,6 +20,7 @@ from typing import IO, Any
 
 from betabo.files import end_of, private_folder
 from betabo.space import Space
+from betabo.studies.accuracy import note_errors, parse_values, split_result
 from betabo.studies.errors import EvaluationFailedError, ObjectiveError, StudyError
 from betabo.studies.process import kill_group
 from betabo.studies.values import as_values, check_timeout
@@ -45,9 +46,10 @@ class CommandObjective:
         template: Such as `"python train.py --lr {lr}"`. `{trial}` is the trial's number, `{output}` a folder of its
             own; `{{` and `}}` are braces.
         result: `"last-line"` for a number on the last line of standard output, or several with blanks or commas
-            between them. Otherwise a JSON file in the trial's folder, which is empty when the program starts, with a
-            number, a list, or an object with `"value"` or `"values"`. The program learns the folder by `{output}` or
-            the environment variable `BETABO_OUTPUT`. A file that the program left as it was is no result.
+            between them; each may have its standard error behind it, as in `1.3 +- 0.2`. Otherwise a JSON file in the
+            trial's folder, which is empty when the program starts, with a number, a list, or an object with `"value"`
+            or `"values"`, and `"error"` or `"errors"` beside it. The program learns the folder by `{output}` or the
+            environment variable `BETABO_OUTPUT`. A file that the program left as it was is no result.
         timeout: Seconds after which the program is killed and the trial fails, None for no limit.
     """
 
@@ -97,9 +99,13 @@ class CommandObjective:
         before = _version(result)
         output = _run(arguments, environment, workspace.log, self.timeout)
         if self.result == LAST_LINE:
-            values = as_values(_parse_line(_last_line(output)), "the command printed")
+            found, errors = _parse_line(_last_line(output))
+            source = "the command printed"
         else:
-            values = as_values(_read_file(result, before), f"{self.result} has")
+            found, errors = split_result(_read_file(result, before))
+            source = f"{self.result} has"
+        values = as_values(found, source)
+        note_errors(workspace, errors, len(values), source)
         return values[0] if len(values) == 1 else values
 
     def arguments(self, values: Mapping[str, Any]) -> list[str]:
@@ -251,15 +257,16 @@ def _last_line(output: bytes) -> str:
     return lines[-1] if lines else ""
 
 
-def _parse_line(line: str) -> list[float]:
+def _parse_line(line: str) -> tuple[list[float], list[float | None]]:
     if not line:
         raise ObjectiveError("the command printed nothing; expected a number on the last line of standard output.")
     try:
-        return [float(word) for word in line.replace(",", " ").split()]
+        return parse_values(line)
     except ValueError:
         shown = line if len(line) <= 60 else f"{line[:57]}..."
         raise ObjectiveError(
-            f"the command's last line is {shown!r}; expected a number, so print it last, or name a JSON file as result."
+            f"the command's last line is {shown!r}; expected a number, with its error as in '1.3 +- 0.2' if "
+            "you like, so print it last, or name a JSON file as result."
         ) from None
 
 
@@ -286,9 +293,6 @@ def _read_file(path: Path, before: tuple[int, ...] | None) -> Any:
         ) from None
     except (OSError, ValueError) as error:
         raise ObjectiveError(f"{path} cannot be read as JSON: {error}.") from error
-    if not isinstance(data, dict):
+    if not isinstance(data, dict) or "value" in data or "values" in data:
         return data
-    for key in ("value", "values"):
-        if key in data:
-            return data[key]
     raise ObjectiveError(f"{path} has the keys {', '.join(data) or 'none'}; expected 'value' or 'values'.")

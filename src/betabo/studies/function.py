@@ -18,6 +18,7 @@ from types import FrameType, ModuleType
 from typing import Any
 
 from betabo.space import Space
+from betabo.studies.accuracy import note_errors, split_result
 from betabo.studies.errors import EvaluationFailedError, ObjectiveError, StudyError
 from betabo.studies.signatures import signature_of, takes_by_name, written_signature
 from betabo.studies.values import as_values, check_timeout
@@ -66,7 +67,7 @@ class FunctionObjective:
     def __call__(
         self,
         parameters: dict[str, Any],
-        workspace: Workspace,  # noqa: ARG002
+        workspace: Workspace,
     ) -> float | tuple[float, ...]:
         """Call the function; a traceback of what it raises goes to standard error."""
         function = self._function()
@@ -87,7 +88,10 @@ class FunctionObjective:
                 ) from error
             raise EvaluationFailedError(_one_line(error)) from error
         self._answered[:] = [True]
-        values = as_values(result, f"{self.target} returned")
+        source = f"{self.target} returned"
+        found, errors = split_result(result)
+        values = as_values(found, source)
+        note_errors(workspace, errors, len(values), source)
         return values[0] if len(values) == 1 else values
 
     def to_json(self) -> dict[str, Any]:
