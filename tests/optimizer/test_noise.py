@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from betabo import Config, Optimizer
+from betabo import Config, Optimizer, minimize
 from betabo.optimizer import Data
 from betabo.optimizer.noise import SEEN, is_seen, noise_model
 from betabo.surrogate import FitState
@@ -102,3 +102,31 @@ def test_points_of_a_batch_are_apart_with_noise_too() -> None:
     batch = np.array(optimizer.ask(4))
     distance = np.abs(batch[:, None] - batch[None]).max(axis=-1)[np.triu_indices(4, 1)]
     assert 0 < distance.min() < math.inf
+
+
+def test_the_end_of_the_budget_confirms_what_is_best() -> None:
+    noise = np.random.default_rng(0)
+    result = minimize(lambda x: bowl(x) + 0.5 * noise.standard_normal(), BOX, budget=24, confirm=0.25, seed=0)
+    units = [evaluation.unit for evaluation in result.history]
+    assert set(units[18:]) <= set(units[:18])
+    assert result.sees_noise
+
+
+def test_without_noise_there_is_nothing_to_confirm() -> None:
+    plain = minimize(bowl, BOX, budget=12, seed=0)
+    confirmed = minimize(bowl, BOX, budget=12, confirm=0.5, seed=0)
+    assert [e.unit for e in confirmed.history] == [e.unit for e in plain.history]
+
+
+def test_points_that_are_measured_again_at_a_time_differ() -> None:
+    optimizer = run(bowl, 14, deviation=0.5, noise=0.25)
+    units = {evaluation.unit for evaluation in optimizer.history}
+    batch = [tuple(optimizer._unit(point)) for point in optimizer.ask(3, confirm=True)]
+    assert len(set(batch)) == 3
+    assert set(batch) <= units
+
+
+@pytest.mark.parametrize("share", [-0.1, 1.0, math.nan, "some"])
+def test_what_is_no_share_is_refused(share: Any) -> None:
+    with pytest.raises(ValueError, match=r"confirm is .*, expected a share of the budget"):
+        minimize(bowl, BOX, budget=5, confirm=share)

@@ -72,6 +72,7 @@ def propose(
     numeric: npt.NDArray[np.bool_] | None = None,
     index: int | None = None,
     region: Region | None = None,
+    confirm: bool = False,
 ) -> Proposal:
     """Choose the next points.
 
@@ -94,6 +95,7 @@ def propose(
         index: Number of the first point within the search; None counts the points of `data`. Workers that ask at the
             same time with different numbers get different starting points.
         region: Where known constraints hold; no point lies elsewhere.
+        confirm: Whether only evaluated points are measured again, where the model sees noise.
     """
     snap = (lambda points: points) if snap is None else snap
     anywhere = snap
@@ -130,6 +132,8 @@ def propose(
                     states, diagnostics = surrogate.states, {**diagnostics, **surrogate.diagnostics()}
                 began = time.perf_counter()
                 again = _second_look(surrogate, data, points, config)
+                if again is None and confirm and surrogate.asks_for_knowledge(config):
+                    again = _most_telling(surrogate, choice, data, points, config, purpose)
                 if again is None:
                     chosen = _search(surrogate, choice, data, points, config, purpose, snap, neighbours, region)
                 else:
@@ -214,6 +218,17 @@ def _second_look(surrogate: Surrogate, data: Data, chosen: list[Points], config:
     if is_asked or data.has_repeats or not np.isnan(data.variances).any():
         return None
     return np.asarray(data.points[np.argmin(data.values)])
+
+
+def _most_telling(
+    surrogate: Surrogate, choice: Choice, data: Data, chosen: list[Points], config: Config, seed: int
+) -> Points:
+    """The evaluated point of which another value is expected to improve the answer most."""
+    pending = np.concatenate([data.pending, *(p[None] for p in chosen)])
+    acquisition = lean_form(surrogate.acquisition(choice.data, torch.from_numpy(pending), config, seed))
+    evaluated = np.unique(choice.data.points, axis=0)
+    scores = acquisition(torch.from_numpy(evaluated).unsqueeze(-2)).detach().numpy()
+    return np.asarray(_apart_first(evaluated[np.argsort(-scores, kind="stable")], pending)[0])
 
 
 def _search(

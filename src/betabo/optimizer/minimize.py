@@ -43,6 +43,7 @@ def minimize(
     constraints: LimitsLike = (),
     known: KnownLike | Iterable[KnownLike] = (),
     budget: int = 50,
+    confirm: float = 0.0,
     seed: int | None = None,
     initial: Iterable[Any] = (),
     known_points: KnownPoints = (),
@@ -76,6 +77,9 @@ def minimize(
             `"x + y <= 1"`, `simplex("a", "b")` or `at_most(2, "a", "b", "c")`, a function of a point that returns True
             or False, or, of bounds, SciPy's `LinearConstraint`, `NonlinearConstraint` and dictionaries.
         budget: Number of evaluations.
+        confirm: Share of the budget, less than 1, that is kept for the end, to measure promising points again: those of
+            which another value is expected to improve the answer most. Where the model sees no noise the search goes on
+            as usual.
         seed: Seed of the search; None draws one.
         initial: Points to evaluate first, in the user's units.
         known_points: Results that are known already: pairs `(point, value)`; a DataFrame, or a file of CSV, Parquet or
@@ -110,6 +114,8 @@ def minimize(
         raise ValueError("expected either bounds or space, or a problem, and only one of them.")
     if budget < 1:
         raise ValueError(f"budget is {budget}, expected at least 1.")
+    if not (isinstance(confirm, int | float) and 0 <= confirm < 1):
+        raise ValueError(f"confirm is {confirm!r}, expected a share of the budget, from 0 to less than 1.")
     check_on_error(on_error)
     optimizer = Optimizer(
         given[0],
@@ -124,6 +130,7 @@ def minimize(
     )
     check_objective(fun, optimizer.space)
     stopping = Stopping.of(timeout, target, stop, optimizer.problem.directions)
+    searching = budget - round(confirm * budget)
     asked, message, complete = 0, "", True
     with (
         show_progress(budget, optimizer.problem) if progress else SearchProgress() as display,
@@ -132,7 +139,7 @@ def minimize(
         try:
             while True:
                 while caller.is_free and asked < budget and not message:
-                    caller.submit(optimizer.ask())
+                    caller.submit(optimizer.ask(confirm=asked >= searching))
                     asked += 1
                 if not caller.is_busy:
                     break

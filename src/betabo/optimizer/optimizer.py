@@ -133,15 +133,17 @@ class Optimizer:
         return [evaluation for evaluation in self.history if evaluation.origin != "known"]
 
     @overload
-    def ask(self) -> Any: ...
+    def ask(self, *, confirm: bool = ...) -> Any: ...
     @overload
-    def ask(self, count: int) -> list[Any]: ...
+    def ask(self, count: int, *, confirm: bool = ...) -> list[Any]: ...
 
-    def ask(self, count: int | None = None) -> Any:
+    def ask(self, count: int | None = None, *, confirm: bool = False) -> Any:
         """The next point to evaluate, or a list of `count` points.
 
         Args:
             count: Number of points; None returns one point and not a list.
+            confirm: Whether to measure only evaluated points again, those of which another value is expected to improve
+                the answer most. Where the model sees no noise the search goes on as usual.
 
         Raises:
             TooManyFailuresError: After `max_failures` failed evaluations in a row.
@@ -164,6 +166,7 @@ class Optimizer:
                 neighbours=None if self.space.is_continuous else self.space.neighbours,
                 numeric=self.space.numeric,
                 region=self._region,
+                confirm=confirm,
             )
             self._states = proposal.states
             first = next((i for i, origin in enumerate(proposal.origins) if origin != "start"), 0)
