@@ -33,7 +33,7 @@ def trial(values: list[Any] | None = None, **notes: Any) -> FrozenTrial:
     "notes",
     [
         {},
-        {"other:program": object()},
+        {"other:program": ["anything", {"at": "all"}]},
         {STEP: {"origin": "model", "signature": ["a", 2], "states": [STATE], "diagnostics": {"bandwidth": [0.1]}}},
         {STEP: {"origin": "of another version"}},
         {WORKER: {"host": "h", "pid": 7, "boot": "b", "started": "1", "token": "t"}},
