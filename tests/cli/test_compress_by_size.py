@@ -90,6 +90,8 @@ def test_a_drop_that_nothing_can_exceed_gives_a_small_model(compress: Betabo) ->
         (["--target-size", "0.5", "--kernel", "rbf"], "--kernel is for a search by the paper's protocol"),
         (["--max-latency", "1.5"], "--max-latency is 1.5, expected a share of the original's"),
         (["--int8"], "--int8 is without a goal; give one"),
+        (["--examples", "64", "--protocol", "paper"], "--examples is without a goal; give one"),
+        (["--target-size", "0.5", "--examples", "0"], "--examples is 0, expected at least 1"),
         ([], "there is no goal; give --target-size 0.5"),
         (["--pick", "front"], "--pick is without --target-size"),
         (["--pick", "front", "--target-size", "0.5"], "front.json is missing"),

@@ -206,7 +206,9 @@ def compress(
     device: Annotated[
         Device | None, typer.Option(help="Where to compute.", show_default=DEFAULTS.device, rich_help_panel=_HOW)
     ] = None,
-    trials: Annotated[int | None, trials_option(show_default=str(DEFAULTS.trials))] = None,
+    trials: Annotated[
+        int | None, trials_option(show_default=f"{DEFAULTS.trials}; with a goal 0, and designs that are compared")
+    ] = None,
     study: Annotated[str | None, study_option("from the model and the task")] = None,
     storage: Storage = DEFAULT_STORAGE,
     workers: Workers = 1,
@@ -269,8 +271,9 @@ def compress(
     search = [name for name, value in chosen.items() if value is not None]
     if goal.given or protocol == "sensitivity":
         goal.check(protocol, search)
-    elif int8:
-        raise ValueError("--int8 is without a goal; give one, such as --target-size 0.5.")
+    elif int8 or examples is not None:
+        option = "--int8" if int8 else "--examples"
+        raise ValueError(f"{option} is without a goal; give one, such as --target-size 0.5.")
     elif protocol is None and preset is None and preset_option is None and trials is None and not search and model:
         raise ValueError(
             "there is no goal; give --target-size 0.5, --max-drop 1%, --max-latency 0.6 or --front, or --protocol "

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from functools import partial
+from itertools import chain
 from statistics import quantiles
 from time import perf_counter
 from typing import Any
@@ -171,7 +172,7 @@ def compare(
 
 
 def _device(model: nn.Module) -> torch.device:
-    return next((parameter.device for parameter in model.parameters()), torch.device("cpu"))
+    return next((tensor.device for tensor in chain(model.parameters(), model.buffers())), torch.device("cpu"))
 
 
 def _moved(example: Mapping[str, Tensor], device: torch.device) -> dict[str, Tensor]:
