@@ -93,6 +93,8 @@ def gains_beyond(
         raise ValueError(f"there are {len(data.values)} values, expected at least 2 for a model.")
     numbers = [name for name, parameter in space.parameters.items() if isinstance(parameter, Number)]
     asked = [(name, side) for name in numbers for side in SIDES] if faces is None else list(faces)
+    # A parameter that exists only under a choice is at rest elsewhere, which is no place beyond its bounds.
+    asked = [(name, side) for name, side in asked if not getattr(space.parameters[name], "when", ())]
     open_faces = [(name, side) for name, side in asked if wider_bound(space.parameters[name], side) is not None]
     if not open_faces:
         return []

@@ -115,13 +115,19 @@ def _from_rows(rows: Sequence[Mapping[str, Any]], problem: Problem, where: str) 
     for row in rows:
         if str(row.get("state", "")) not in _ENDED:
             continue
-        values = {name: _as_parameter(space.parameters[name], row.get(key)) for name, key in needed.items()}
+        given = {name: key for name, key in needed.items() if not _is_absent(space.parameters[name], row.get(key))}
+        values = {name: _as_parameter(space.parameters[name], row.get(key)) for name, key in given.items()}
         constants = {name: p.value for name, p in space.parameters.items() if isinstance(p, Fixed)}
         for name, constant in constants.items():
             key = _column(name, columns)
             values[name] = _as_choice((constant,), row[key]) if key in row else constant
         pairs.append((list(values.values()) if space.is_box else values, _result_of(row, list(results), needed)))
     return pairs
+
+
+def _is_absent(parameter: Parameter, given: Any) -> bool:
+    """Whether a table says nothing of a parameter that exists only under a choice."""
+    return bool(getattr(parameter, "when", ())) and (given is None or given == "" or given != given)
 
 
 def _column(name: str, columns: Iterable[str]) -> str:

@@ -176,14 +176,16 @@ def _slice(result: SearchResult, outputs: list[Output], name: str) -> Callable[[
     parameter = result.space.parameters[name]
 
     def draw(axes: Axes) -> None:
-        finished = [e for e in result.history if not e.failed]
-        points = [result.space.from_unit(e.unit) for e in finished]
+        pairs = [(e, result.space.from_unit(e.unit)) for e in result.history if not e.failed]
+        pairs = [(e, point) for e, point in pairs if not isinstance(point, dict) or name in point]
+        finished, points = [e for e, _ in pairs], [point for _, point in pairs]
+        exists = not isinstance(result.x, dict) or name in result.x
         position = result.space.names.index(name)
         xs = [point[name] if isinstance(point, dict) else point[position] for point in points]
         if isinstance(parameter, Categorical):
             xs = [str(x) for x in xs]
         ys = [e.value for e in finished]
-        if outputs and isinstance(parameter, Number) and result.x is not None:
+        if outputs and isinstance(parameter, Number) and result.x is not None and exists:
             along = np.repeat(result.space.to_unit(result.x)[None], 80, axis=0)
             along[:, _columns(result, name)[0]] = np.linspace(0, 1, 80)
             along = result.space.snap(along)
@@ -195,10 +197,10 @@ def _slice(result: SearchResult, outputs: list[Output], name: str) -> Callable[[
             if getattr(parameter, "log", False):
                 axes.set_xscale("log")
         axes.plot(xs, ys, "o", markersize=3.5, color=_GREY)
-        if result.x is not None:
+        if result.x is not None and exists:
             best = result.x[name] if isinstance(result.x, dict) else result.x[position]
             axes.plot([str(best) if isinstance(parameter, Categorical) else best], [result.fun], "o", color=_ORANGE)
-        lowest, highest = min(ys), max(ys)
+        lowest, highest = min(ys, default=0.0), max(ys, default=1.0)
         margin = 0.08 * (highest - lowest or 1.0)
         axes.set(title=name, xlabel=name, ylabel=result.problem.names[0], ylim=(lowest - margin, highest + margin))
 

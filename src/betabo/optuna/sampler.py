@@ -18,9 +18,9 @@ from betabo.optimizer.config import Config
 from betabo.optimizer.core import Proposal, mix_seeds, propose
 from betabo.optimizer.data import Points
 from betabo.optuna.attributes import PROPOSAL, STEP
-from betabo.optuna.box import shared_parameters
+from betabo.optuna.box import branches
 from betabo.optuna.model import StudyModel
-from betabo.optuna.space import decode, from_distributions, is_searchable, to_distributions
+from betabo.optuna.space import conditions_of, decode, from_distributions, is_searchable, to_distributions
 from betabo.optuna.study_data import StudyData
 from betabo.space import Space
 from betabo.surrogate import FitState
@@ -47,11 +47,12 @@ class BetaSampler(BaseSampler):
     workers. The sampler keeps nothing that matters: what it learns from one step to the next is stored with the trials,
     so that a study that is resumed goes on exactly as it would have.
 
-    Parameters that all finished trials share are proposed together by the model. A range may change: trials count as
-    far as their values lie in the new one. Other parameters (conditional ones, those whose choices or scale changed,
-    and grids of more than 2**52 values, such as a random seed) go to the independent sampler, and so do all parameters
-    of the first trial, unless `search_space` names them. Running trials of other workers are taken into account; their
-    parameters are visible before they are evaluated, and no two workers evaluate the same point.
+    Parameters that all finished trials share are proposed together by the model, and with them those of branches, which
+    exist only under some values of a choice, once trials show it. A range may change: trials count as far as their
+    values lie in the new one. Other parameters (those whose choices or scale changed, and grids of more than 2**52
+    values, such as a random seed) go to the independent sampler, and so do all parameters of the first trial, unless
+    `search_space` names them. Running trials of other workers are taken into account; their parameters are visible
+    before they are evaluated, and no two workers evaluate the same point.
 
     Args:
         config: The configuration as a whole, in place of `settings`.
@@ -88,9 +89,10 @@ class BetaSampler(BaseSampler):
         self._independent = RandomSampler(seed=seed) if independent_sampler is None else independent_sampler
         known = to_distributions(search_space) if isinstance(search_space, Space) else search_space
         self._known = None if known is None else _free(known)
-        self._translated: tuple[dict[str, BaseDistribution], Space] | None = None
+        self._conditions = conditions_of(search_space) if isinstance(search_space, Space) else {}
+        self._translated: tuple[Any, Space] | None = None
         if self._known:
-            self._space(self._known)  # which refuses what cannot be searched
+            self._space(self._known, ())  # which refuses what cannot be searched
         self.last_model: StudyModel | None = None
 
     def __repr__(self) -> str:
@@ -112,8 +114,8 @@ class BetaSampler(BaseSampler):
         """The parameters that the model proposes."""
         if self._known is not None:
             return dict(self._known)
-        shared = _free(shared_parameters(study.get_trials(deepcopy=False)))
-        return {name: distribution for name, distribution in shared.items() if is_searchable(name, distribution)}
+        found, _ = branches(study.get_trials(deepcopy=False))
+        return {name: distribution for name, distribution in _free(found).items() if is_searchable(name, distribution)}
 
     def sample_relative(
         self, study: Study, trial: FrozenTrial, search_space: dict[str, BaseDistribution]
@@ -152,7 +154,7 @@ class BetaSampler(BaseSampler):
     def _propose(self, study: Study, trial: FrozenTrial, search_space: dict[str, BaseDistribution]) -> _Proposed:
         """Propose parameters from what is known now, and store them."""
         trials = study.get_trials(deepcopy=False)
-        space = self._space(search_space)
+        space, search_space = self._space(search_space, trials)
         known = StudyData.of(
             trials, search_space, study.directions, asking=trial.number, space=space, noise=self.config.noise
         )
@@ -176,12 +178,23 @@ class BetaSampler(BaseSampler):
         _store(study, trial, STEP, _step(proposal, signature))
         return _Proposed(parameters, proposal.points[0], known, {t.number for t in trials if t.state.is_finished()})
 
-    def _space(self, distributions: dict[str, BaseDistribution]) -> Space:
-        """The space of distributions; that of the last proposal, which had the same ones as a rule, is kept."""
-        translated = self._translated
-        if translated is None or list(translated[0].items()) != list(distributions.items()):
-            translated = self._translated = (distributions, from_distributions(distributions))
-        return translated[1]
+    def _space(
+        self, distributions: dict[str, BaseDistribution], trials: Sequence[FrozenTrial]
+    ) -> tuple[Space, dict[str, BaseDistribution]]:
+        """The space of distributions, and those of them that the model can propose.
+
+        The space of the last proposal, which was the same one as a rule, is kept.
+        """
+        conditions = branches(trials)[1] if self._known is None else self._conditions
+        conditions = {name: condition for name, condition in conditions.items() if name in distributions}
+        while lost := [name for name, (other, _) in conditions.items() if other not in distributions]:
+            # Somebody else decides about the choice, and the parameters under it go to the independent sampler.
+            distributions = {name: d for name, d in distributions.items() if name not in lost}
+            conditions = {name: condition for name, condition in conditions.items() if name not in lost}
+        key = ([*distributions.items()], conditions)
+        if self._translated is None or self._translated[0] != key:
+            self._translated = (key, from_distributions(distributions, conditions))
+        return self._translated[1], distributions
 
 
 def _free(distributions: Mapping[str, BaseDistribution]) -> dict[str, BaseDistribution]:

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 from optuna.distributions import BaseDistribution, CategoricalDistribution, FloatDistribution, IntDistribution
 
 from betabo.space import Categorical, Fixed, Float, Int, Parameter, Space
+from betabo.space.conditions import as_conditions
 
 
 def to_distributions(space: Space) -> dict[str, BaseDistribution]:
@@ -15,13 +17,42 @@ def to_distributions(space: Space) -> dict[str, BaseDistribution]:
     return {name: _to_distribution(name, parameter) for name, parameter in space.parameters.items()}
 
 
-def from_distributions(distributions: Mapping[str, BaseDistribution]) -> Space:
+def conditions_of(space: Space) -> dict[str, tuple[str, tuple[int, ...]]]:
+    """For each parameter of a space that exists only under a choice, the choice and the positions of its values.
+
+    Raises:
+        ValueError: One depends on several choices.
+    """
+    found = {}
+    for name, parameter in space.parameters.items():
+        conditions = as_conditions(getattr(parameter, "when", None))
+        if len(conditions) > 1:
+            raise ValueError(f"{name} depends on {len(conditions)} choices, expected one in an Optuna study.")
+        for other, values in conditions:
+            choices = getattr(space.parameters[other], "choices", ())
+            found[name] = (other, tuple(choices.index(value) for value in values))
+    return found
+
+
+def from_distributions(
+    distributions: Mapping[str, BaseDistribution], conditions: Mapping[str, tuple[str, tuple[int, ...]]] | None = None
+) -> Space:
     """The space of Optuna's distributions.
 
     A choice of a categorical distribution may be anything, even an object that equals another choice; so a categorical
     parameter of the space is over the positions of the choices, 0 to k - 1. `encode` and `decode` translate.
+
+    Args:
+        distributions: The distributions, those on which others depend first.
+        conditions: For each parameter that does not always exist a choice, and the positions of its values under which
+            it does.
     """
-    return Space({name: from_distribution(name, distribution) for name, distribution in distributions.items()})
+    parameters = {name: from_distribution(name, distribution) for name, distribution in distributions.items()}
+    for name, (other, positions) in (conditions or {}).items():
+        parameter = parameters[name]
+        if isinstance(parameter, Float | Int | Categorical):
+            parameters[name] = replace(parameter, when={other: positions})
+    return Space(parameters)
 
 
 def from_distribution(name: str, distribution: BaseDistribution) -> Parameter:
@@ -59,6 +90,7 @@ def encode(values: Mapping[str, Any], distributions: Mapping[str, BaseDistributi
         if isinstance(distribution, CategoricalDistribution)
         else values[name]
         for name, distribution in distributions.items()
+        if name in values
     }
 
 
@@ -67,6 +99,7 @@ def decode(values: Mapping[str, Any], distributions: Mapping[str, BaseDistributi
     return {
         name: distribution.choices[values[name]] if isinstance(distribution, CategoricalDistribution) else values[name]
         for name, distribution in distributions.items()
+        if name in values
     }
 
 

@@ -119,8 +119,6 @@ class StudyData:
 
 def _unit(trial: FrozenTrial, space: Space, distributions: Mapping[str, BaseDistribution]) -> Points | None:
     parameters = known_parameters(trial)
-    if not distributions.keys() <= parameters.keys():
-        return None
     was = trial.distributions
     if any(name in was and not is_same_parameter(was[name], d) for name, d in distributions.items()):
         return None

@@ -22,6 +22,7 @@ from betabo.space.checks import (
     finite_number,
     integer,
 )
+from betabo.space.conditions import ConditionsLike, as_conditions
 from betabo.space.steps import Steps
 
 Scalar: TypeAlias = str | int | float | bool | None
@@ -145,6 +146,7 @@ class Float(Number):
         high: Largest value.
         log: Whether the logarithm of the value, rather than the value, is spread evenly over [0, 1].
         step: Distance between values, counted from `low`; None for a continuum. Not together with `log`.
+        when: Choices under which the parameter exists, such as `{"model": "svm"}`; None for always.
 
     Example:
         >>> Float(1e-5, 1e-1, log=True).to_unit(1e-3)
@@ -157,10 +159,12 @@ class Float(Number):
     high: float
     log: bool = False
     step: float | None = None
+    when: ConditionsLike = None
 
     kind: ClassVar[str] = "float"
 
     def __post_init__(self) -> None:
+        object.__setattr__(self, "when", as_conditions(self.when))
         object.__setattr__(self, "low", finite_number("low", self.low))
         object.__setattr__(self, "high", finite_number("high", self.high))
         check_interval(self.low, self.high, self.log)
@@ -219,7 +223,7 @@ class Float(Number):
     def to_json(self) -> dict[str, Any]:
         """A description of plain JSON types."""
         step = {} if self.step is None else {"step": self.step}
-        return {"type": self.kind, "low": self.low, "high": self.high, "log": self.log, **step}
+        return {"type": self.kind, "low": self.low, "high": self.high, "log": self.log, **step, **_when_to_json(self)}
 
 
 @dataclass(frozen=True, repr=False)
@@ -236,6 +240,7 @@ class Int(Number):
         high: Largest value, at most 2**52.
         log: Whether the logarithm of the value, rather than the value, is spread evenly over [0, 1].
         step: Distance between values, counted from `low`. Only 1 together with `log`.
+        when: Choices under which the parameter exists, such as `{"model": "svm"}`; None for always.
 
     Example:
         >>> Int(1, 100, log=True).from_unit([0.5])
@@ -248,10 +253,12 @@ class Int(Number):
     high: int
     log: bool = False
     step: int = 1
+    when: ConditionsLike = None
 
     kind: ClassVar[str] = "int"
 
     def __post_init__(self) -> None:
+        object.__setattr__(self, "when", as_conditions(self.when))
         object.__setattr__(self, "low", integer("low", self.low))
         object.__setattr__(self, "high", integer("high", self.high))
         for name, bound in (("low", self.low), ("high", self.high)):
@@ -304,7 +311,7 @@ class Int(Number):
     def to_json(self) -> dict[str, Any]:
         """A description of plain JSON types."""
         step = {} if self.step == 1 else {"step": self.step}
-        return {"type": self.kind, "low": self.low, "high": self.high, "log": self.log, **step}
+        return {"type": self.kind, "low": self.low, "high": self.high, "log": self.log, **step, **_when_to_json(self)}
 
     def _coordinate(self, value: Array) -> Array:
         """Coordinates of integers, of any shape."""
@@ -342,6 +349,7 @@ class Categorical(Parameter):
 
     Args:
         choices: At least two distinct strings, numbers, booleans or None.
+        when: Choices under which the parameter exists, such as `{"model": "svm"}`; None for always.
 
     Example:
         >>> Categorical(["relu", "tanh"]).to_unit("tanh")
@@ -349,10 +357,11 @@ class Categorical(Parameter):
     """
 
     choices: tuple[Scalar, ...]
+    when: ConditionsLike = None
 
     kind: ClassVar[str] = "categorical"
 
-    def __init__(self, choices: Sequence[Scalar]) -> None:
+    def __init__(self, choices: Sequence[Scalar], when: ConditionsLike = None) -> None:
         if isinstance(choices, str | bytes) or not isinstance(choices, Sequence):
             raise TypeError(f"choices is {choices!r}, expected a list or tuple such as ['relu', 'tanh'].")
         for index, choice in enumerate(choices):
@@ -369,6 +378,10 @@ class Categorical(Parameter):
                 f"choices is {choices!r}, expected at least two choices; use Fixed({choices[0]!r}) for a constant."
             )
         object.__setattr__(self, "choices", tuple(choices))
+        object.__setattr__(self, "when", as_conditions(when))
+
+    def __repr__(self) -> str:
+        return f"Categorical(choices={self.choices!r}{_show_when(self)})"
 
     @property
     def width(self) -> int:
@@ -406,7 +419,7 @@ class Categorical(Parameter):
 
     def to_json(self) -> dict[str, Any]:
         """A description of plain JSON types."""
-        return {"type": self.kind, "choices": list(self.choices)}
+        return {"type": self.kind, "choices": list(self.choices), **_when_to_json(self)}
 
     def _listed(self) -> str:
         return ", ".join(map(repr, self.choices))
@@ -508,7 +521,16 @@ def parameter_from_json(data: Mapping[str, Any]) -> Parameter:
 def _show_interval(parameter: Float | Int) -> str:
     log = ", log=True" if parameter.log else ""
     step = f", step={parameter.step!r}" if parameter.step not in (None, 1) or isinstance(parameter.step, float) else ""
-    return f"{type(parameter).__name__}({parameter.low!r}, {parameter.high!r}{log}{step})"
+    return f"{type(parameter).__name__}({parameter.low!r}, {parameter.high!r}{log}{step}{_show_when(parameter)})"
+
+
+def _show_when(parameter: Float | Int | Categorical) -> str:
+    return f", when={dict(as_conditions(parameter.when))!r}" if parameter.when else ""
+
+
+def _when_to_json(parameter: Float | Int | Categorical) -> dict[str, Any]:
+    conditions = as_conditions(parameter.when)
+    return {"when": {name: list(values) for name, values in conditions}} if conditions else {}
 
 
 def _check_no_log(log: bool, step: float) -> None:

@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from types import MappingProxyType
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -15,6 +15,7 @@ from scipy.optimize import Bounds
 
 from betabo.space.boundary import Side, boundary_distance, faces
 from betabo.space.checks import Array, finite_number
+from betabo.space.conditions import Activity
 from betabo.space.parameters import Categorical, Float, Parameter, Scalar, parameter_from_json
 
 Point: TypeAlias = dict[str, Scalar] | Array
@@ -68,6 +69,8 @@ class Space:
             self._slices[name] = slice(start, start + parameter.width)
             start += parameter.width
         self._dims = start
+        activity = Activity(self._parameters, self._slices)
+        self._activity = activity if activity.conditional else None
 
     @classmethod
     def from_bounds(cls, bounds: Sequence[Sequence[float]] | Array | Bounds) -> Space:
@@ -133,7 +136,9 @@ class Space:
         return not any(parameter.is_discrete for parameter in self._parameters.values())
 
     def count(self) -> int | None:
-        """Number of distinct points, None if there is a `Float` and thus a continuum of them."""
+        """Number of distinct points, None if there is a `Float`, or a parameter that exists only under a choice."""
+        if self._activity is not None:
+            return None
         counts = [parameter.count for parameter in self._parameters.values()]
         finite = [count for count in counts if count is not None]
         return math.prod(finite) if len(finite) == len(counts) else None
@@ -153,6 +158,9 @@ class Space:
         """
         values = self._box_values(point) if self.is_box else self._named_values(point)
         u = np.empty(self.dims)
+        if self._activity is not None:
+            for name, parameter in self._parameters.items():
+                u[self._slices[name]] = self._activity.rest(parameter)
         for name, value in values.items():
             with _about(name):
                 u[self._slices[name]] = self._parameters[name].to_unit(value)
@@ -170,6 +178,7 @@ class Space:
         for name, parameter in self._parameters.items():
             with _about(name):
                 values[name] = parameter.from_unit(row[self._slices[name]])
+        values = {name: values[name] for name in self.active(values)}
         return np.array(list(values.values()), dtype=np.float64) if self.is_box else values
 
     def snap(self, u: ArrayLike) -> Array:
@@ -187,7 +196,7 @@ class Space:
         for name, parameter in self._parameters.items():
             with _about(name):
                 snapped[:, self._slices[name]] = parameter.snap(points[:, self._slices[name]])
-        return snapped
+        return snapped if self._activity is None else self._activity.settle(snapped)
 
     def neighbours(self, u: ArrayLike) -> Array:
         """Points one discrete step away.
@@ -202,23 +211,40 @@ class Space:
         """
         (here,) = self.snap(self._row(u)[None, :])
         steps = [np.empty((0, self.dims))]
-        for name, parameter in self._parameters.items():
-            near = parameter.neighbours(here[self._slices[name]])
+        for name in self._names_at(here):
+            near = self._parameters[name].neighbours(here[self._slices[name]])
             step = np.tile(here, (len(near), 1))
             step[:, self._slices[name]] = near
-            steps.append(step)
+            steps.append(step if self._activity is None else self.snap(step))  # what it brings into being too
         return np.concatenate(steps)
+
+    def active(self, values: Mapping[str, Any]) -> list[str]:
+        """The names of the parameters that exist where the choices have these values."""
+        return list(self._parameters) if self._activity is None else self._activity.names_at(values)
+
+    @property
+    def is_conditional(self) -> bool:
+        """Whether some parameters exist only under a choice."""
+        return self._activity is not None
+
+    def _names_at(self, row: Array) -> list[str]:
+        """The names of the parameters that exist at a point of the cube."""
+        return (
+            list(self._parameters) if self._activity is None else list(cast("Mapping[str, Any]", self.from_unit(row)))
+        )
 
     def positions(self, u: ArrayLike) -> dict[str, float]:
         """Where a point lies in the range of each of its numbers: 0 at the lower bound, 1 at the upper one.
 
-        Choices and constants have no bounds, and a number of two values has nothing else; all these are left out.
+        Choices and constants have no bounds, and a number of two values has nothing else; all these are left out, and
+        so is what does not exist at the point.
 
         Args:
             u: Coordinates of the point, of shape `dims`.
         """
         row = self._row(u)
-        return {name: float(row[self._slices[name]][0]) for name, p in self._parameters.items() if p.has_faces}
+        names = [name for name in self._names_at(row) if self._parameters[name].has_faces]
+        return {name: float(row[self._slices[name]][0]) for name in names}
 
     def faces(self, u: ArrayLike, within: float = 0.0) -> dict[str, Side]:
         """On which faces of the box a point lies.
@@ -298,9 +324,12 @@ class Space:
         unknown = [name for name in point if name not in self._parameters]
         if unknown:
             raise ValueError(f"The point has the unknown names {_listed(unknown)}; expected {_listed(self.names)}.")
-        missing = [name for name, p in self._parameters.items() if p.width and name not in point]
+        active = self.active(point)
+        missing = [name for name in active if self._parameters[name].width and name not in point]
         if missing:
-            raise ValueError(f"The point lacks the names {_listed(missing)}; expected {_listed(self.names)}.")
+            raise ValueError(f"The point lacks the names {_listed(missing)}; expected {_listed(active)}.")
+        if len(active) < len(self._parameters) and (idle := [name for name in point if name not in active]):
+            raise ValueError(f"The point has {_listed(idle)}, which does not exist there; expected {_listed(active)}.")
         return dict(point)
 
     def _box_values(self, point: Any) -> dict[str, Any]:
