@@ -460,7 +460,7 @@ def test_log_may_be_left_out_of_a_description() -> None:
         (
             {"type": "float", "low": 0, "hi": 1},
             ValueError,
-            "A description of type 'float' has the arguments 'hi', 'low', expected 'high', 'log', 'low', 'step', 'when'.",
+            "has the arguments 'hi', 'low', expected 'high', 'log', 'low', 'step', 'when'",
         ),
         ({"type": "fixed", "value": 1, "x": 2}, ValueError, "has the arguments 'value', 'x', expected 'value'."),
         ({"type": "int", "low": 3, "high": 1}, ValueError, "low is 3 and high is 1, expected low < high; swap them."),
