@@ -106,8 +106,8 @@ class Regret:
     Attributes:
         gain: What counts as little, in units of the objective; None is a hundredth of the distance from the best value
             to the median of the starting points.
-        risk: How likely it may be that more than that is left. Below a tenth the search hardly ever stops: no model
-            knows of a narrow valley that it has not met.
+        risk: How likely it may be that more than that is left. Below an eighth the search never stops: no model knows
+            of a narrow valley that it has not met.
     """
 
     gain: float | None = None
