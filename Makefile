@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 INSTALLED := $(VENV)/.installed
 
-.PHONY: help setup demo test test-slow lint format bench docs clean
+.PHONY: help setup demo test test-promises test-slow lint format bench docs clean
 .DEFAULT_GOAL := help
 
 help:  ## show what can be made
@@ -23,6 +23,13 @@ demo: setup  ## tune a scikit-learn model, stored in SQLite, with a report at th
 
 test: lint  ## lint, type-check and test
 	$(BIN)/python -m pytest -n 2
+
+# Slow tests that need no package beyond those of development, nor a server or a browser.
+PROMISES := tests/studies/test_kills.py tests/studies/test_runner.py tests/cli/test_hostile_studies.py \
+	tests/optimizer/test_damaged_searches.py tests/optuna/test_public_suite.py
+
+test-promises: setup  ## the slow tests of what a study promises: killed workers, damaged studies and files
+	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n 2 --dist loadfile -m slow $(PROMISES)
 
 test-slow: setup  ## what takes long: Optuna's tests of samplers, kill tests, PostgreSQL, Ray, Ax, a browser
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[slow]'

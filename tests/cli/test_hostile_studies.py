@@ -138,7 +138,7 @@ def test_much_random_damage_is_refused_or_does_no_harm(betabo: Betabo, tmp_path:
     start, refused = time.monotonic(), []
     for seed in range(100, 500):
         refused.append(attack(betabo, tmp_path, whole_storage, seed))
-        if time.monotonic() - start > 240:
+        if time.monotonic() - start > 120:
             break
-    assert len(refused) >= 20
+    assert len(refused) >= 10
     assert 0 < sum(refused) < len(refused)

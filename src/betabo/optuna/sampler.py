@@ -32,12 +32,21 @@ _PAUSE = 0.05  # seconds, about as long as another worker takes to write its pro
 
 @dataclass(frozen=True)
 class _Proposed:
-    """Parameters, the same in the unit cube, what they were proposed from, and which trials had ended by then."""
+    """Parameters and what they were proposed from.
+
+    Attributes:
+        parameters: The parameters.
+        unit: The same in the unit cube.
+        known: What they were proposed from.
+        ended: Numbers of the trials that had ended by then.
+        is_certain: Whether no other worker can have proposed the same.
+    """
 
     parameters: dict[str, Any]
     unit: Points
     known: StudyData
     ended: set[int]
+    is_certain: bool
 
 
 class BetaSampler(BaseSampler):
@@ -133,7 +142,7 @@ class BetaSampler(BaseSampler):
             if attempt > 1:  # two workers that answer each other need to fall out of step
                 time.sleep(waits.uniform(0, _PAUSE * 2**attempt))
             proposed = self._propose(study, trial, search_space)
-            if not _is_taken(study, trial, proposed, self.config.duplicate_tolerance):
+            if proposed.is_certain or not _is_taken(study, trial, proposed, self.config.duplicate_tolerance):
                 break
         return proposed.parameters
 
@@ -174,9 +183,11 @@ class BetaSampler(BaseSampler):
         point = space.from_unit(proposal.points[0])
         assert isinstance(point, dict)
         parameters = decode(point, search_space)
-        _store(study, trial, PROPOSAL, parameters)
-        _store(study, trial, STEP, _step(proposal, signature))
-        return _Proposed(parameters, proposal.points[0], known, {t.number for t in trials if t.state.is_finished()})
+        _store(study, trial, {PROPOSAL: parameters, STEP: _step(proposal, signature)})
+        ended = {t.number for t in trials if t.state.is_finished()}
+        # Points of the design differ from one another, and from those of a model, wherever there is no grid.
+        is_certain = proposal.origins[0] == "start" and space.is_continuous
+        return _Proposed(parameters, proposal.points[0], known, ended, is_certain)
 
     def _space(
         self, distributions: dict[str, BaseDistribution], trials: Sequence[FrozenTrial]
@@ -249,9 +260,16 @@ def _news(now: Points, before: Points) -> list[Points]:
     return [place for place in now if tuple(place.tolist()) not in seen]
 
 
-def _store(study: Study, trial: FrozenTrial, key: str, value: Any) -> None:
-    # Optuna has no public way for a sampler to store something with a trial; its own samplers use this one.
-    study._storage.set_trial_system_attr(trial._trial_id, key, value)
+def _store(study: Study, trial: FrozenTrial, notes: Mapping[str, Any]) -> None:
+    """Store something with a trial, all of it at once where the storage knows how."""
+    storage = study._storage
+
+    def store() -> None:
+        for key, value in notes.items():
+            # Optuna has no public way for a sampler to store something with a trial; its own samplers use this one.
+            storage.set_trial_system_attr(trial._trial_id, key, value)
+
+    getattr(storage, "together", lambda action: action())(store)
 
 
 def _name(kernel: Any) -> str:

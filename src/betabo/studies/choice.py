@@ -15,7 +15,11 @@ _GIVEN = "fixed_params"  # Optuna's name for the parameters of a trial that was 
 
 
 def choose_parameters(
-    study: Study, storage: PatientStorage, opened: FrozenTrial, distributions: Mapping[str, BaseDistribution]
+    study: Study,
+    storage: PatientStorage,
+    opened: FrozenTrial,
+    distributions: Mapping[str, BaseDistribution],
+    is_quick: bool = False,
 ) -> dict[str, Any]:
     """Find the parameters of a running trial and store them, all at once.
 
@@ -27,6 +31,7 @@ def choose_parameters(
         storage: Its storage.
         opened: The trial.
         distributions: The distribution of each parameter.
+        is_quick: Whether they are found in so little time that others can wait for it; it is then one transaction.
 
     Returns:
         The value of each parameter.
@@ -34,6 +39,16 @@ def choose_parameters(
     Raises:
         ValueError: A value in the queue is none of the parameter's.
     """
+    attempts = 0
+
+    def current() -> FrozenTrial:
+        """The trial; read again once an attempt whose answer was lost may have stored something."""
+        nonlocal attempts
+        attempts += 1
+        return opened if attempts == 1 else storage.get_trial(opened._trial_id)
+
+    if is_quick:
+        return storage.together(lambda: choose_parameters(study, storage, current(), distributions))
     known = {**opened.system_attrs.get(_GIVEN, {}), **_only_choices(distributions), **opened.params}
     if not distributions.keys() <= known.keys():
         sampler = study.sampler
@@ -42,7 +57,7 @@ def choose_parameters(
     internal = {name: distribution.to_internal_repr(values[name]) for name, distribution in distributions.items()}
 
     def store() -> None:
-        stored = storage.get_trial(opened._trial_id).params
+        stored = current().params
         for name, distribution in distributions.items():
             if name not in stored:
                 storage.set_trial_param(opened._trial_id, name, internal[name], distribution)

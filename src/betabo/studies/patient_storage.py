@@ -99,6 +99,11 @@ class PatientStorage(BaseStorage):
         """Whether what this thread does with the database at the moment changes nothing."""
         return getattr(self._thread, "reads", False)
 
+    @property
+    def _is_joined(self) -> bool:
+        """Whether this thread is within a transaction of `together`."""
+        return getattr(self._thread, "joined", False)
+
     create_new_study = _patient("create_new_study")
     set_study_user_attr = _patient("set_study_user_attr")
     set_study_system_attr = _patient("set_study_system_attr")
@@ -197,9 +202,10 @@ class PatientStorage(BaseStorage):
         """Do something with the storage as one transaction: all that it writes is stored at once, or nothing.
 
         Args:
-            action: What to do. It must be harmless to repeat, and short, as others may have to wait for its end.
+            action: What to do. It must be harmless to repeat, and short, as others may have to wait for its end. Within
+                another transaction it is a part of that.
         """
-        return self._patiently(lambda: self._as_one(action))
+        return action() if self._is_joined else self._patiently(lambda: self._as_one(action))
 
     def remove_session(self) -> None:
         """Let go of what this thread holds."""
@@ -218,7 +224,7 @@ class PatientStorage(BaseStorage):
             sessions.remove()
 
     def _patiently(self, action: Callable[[], T], reads: bool = False) -> T:
-        if getattr(self._thread, "joined", False):  # the transaction is lost as a whole, and done again as a whole
+        if self._is_joined:  # the transaction is lost as a whole, and done again as a whole
             return action()
         with self._only_reading(reads):
             return with_patience(action, self._url, self._say)

@@ -192,7 +192,8 @@ class _Worker:
             self._close(opened.number, WITHDRAWN, "the study has enough")
             return None
         try:
-            parameters = choose_parameters(self._study, self._storage, opened, self._distributions)
+            is_design = opened.number < self._plan.config.design_size(self._plan.space.dims)
+            parameters = choose_parameters(self._study, self._storage, opened, self._distributions, is_design)
         except StudyError:  # the storage is gone; whoever finds the trial will close it
             raise
         except BaseException as error:
@@ -265,15 +266,16 @@ class _Worker:
         notes: Mapping[str, Any],
     ) -> bool:
         """Store the end of a trial; False if somebody else ended it. Harmless to repeat, and one transaction."""
-        stored = self._storage.get_trial(taken.id)
-        if stored.state.is_finished():
+        try:
+            for name, value in notes.items():
+                self._storage.set_trial_user_attr(taken.id, name, value)
+            self._storage.set_trial_system_attr(taken.id, SECONDS, seconds)
+            if reason or state == TrialState.FAIL:
+                self._storage.set_trial_system_attr(taken.id, REASON, reason or "no reason given")
+            self._storage.set_trial_state_values(taken.id, state, values or None)
+        except UpdateFinishedTrialError:  # by somebody else, or by us in an attempt whose answer was lost
+            stored = self._storage.get_trial(taken.id)
             return stored.state == state and tuple(stored.values or ()) == values
-        for name, value in notes.items():
-            self._storage.set_trial_user_attr(taken.id, name, value)
-        self._storage.set_trial_system_attr(taken.id, SECONDS, seconds)
-        if reason or state == TrialState.FAIL:
-            self._storage.set_trial_system_attr(taken.id, REASON, reason or "no reason given")
-        self._storage.set_trial_state_values(taken.id, state, values or None)
         return True
 
     def _check_failures(self, ledger: Ledger) -> None:
