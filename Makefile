@@ -8,7 +8,7 @@ INSTALLED := $(VENV)/.installed
 .DEFAULT_GOAL := help
 
 help:  ## show what can be made
-	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*##/\t/' | expand -t 12
+	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*##/\t/' | expand -t 16
 
 setup: $(INSTALLED)  ## create .venv and install the package with what development needs
 
