@@ -390,6 +390,28 @@ class TestSettings:
                     study.ask(BOX)
 
 
+def test_a_point_that_others_keep_taking_is_left_to_them(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Ten times another worker writes the same point at the same moment: the eleventh proposal is nobody else's."""
+    monkeypatch.setattr("betabo.optuna.sampler.time.sleep", lambda _: None)
+    box = {"x": IntDistribution(0, 7), "y": IntDistribution(0, 7)}
+    study = optuna.create_study(sampler=sampler(search_space=box, starting_points=2))
+    study.optimize(lambda trial: trial.suggest_int("x", 0, 7) + trial.suggest_int("y", 0, 7), n_trials=4)
+    taken: list[dict[str, Any]] = []
+    propose = BetaSampler._propose
+
+    def in_a_race(self: BetaSampler, *arguments: Any) -> Any:
+        proposed = propose(self, *arguments)
+        if len(taken) < 10:
+            taken.append(proposed.parameters)
+            study.add_trial(create_trial(state=TrialState.RUNNING, system_attrs={PROPOSAL: proposed.parameters}))
+        return proposed
+
+    monkeypatch.setattr(BetaSampler, "_propose", in_a_race)
+    found = study.ask(box).params
+    assert len(taken) == 10
+    assert found not in taken
+
+
 class TestSpace:
     @pytest.mark.filterwarnings("ignore:The distribution is specified by")
     @pytest.mark.parametrize(

@@ -25,7 +25,8 @@ from betabo.optuna.study_data import StudyData
 from betabo.space import Space
 from betabo.surrogate import FitState
 
-_ATTEMPTS = 6  # proposals of one trial until one is not under way elsewhere
+_ATTEMPTS = 6  # proposals of one trial until one is not under way nearby
+_MOST_ATTEMPTS = 60  # until one is not the very point of another trial
 _CLOSE = 0.05  # points of the unit cube that differ by no more in any coordinate are much the same
 _PAUSE = 0.05  # seconds, about as long as another worker takes to write its proposal
 
@@ -138,11 +139,14 @@ class BetaSampler(BaseSampler):
                 "expected None: several objectives are searched by the expected hypervolume improvement."
             )
         waits = random.Random(mix_seeds(self._seed, trial.number))
-        for attempt in range(_ATTEMPTS):
+        for attempt in range(_MOST_ATTEMPTS):
             if attempt > 1:  # two workers that answer each other need to fall out of step
-                time.sleep(waits.uniform(0, _PAUSE * 2**attempt))
+                time.sleep(waits.uniform(0, _PAUSE * 2 ** min(attempt, _ATTEMPTS)))
             proposed = self._propose(study, trial, search_space)
-            if proposed.is_certain or not _is_taken(study, trial, proposed, self.config.duplicate_tolerance):
+            if proposed.is_certain:
+                break
+            close = _CLOSE if attempt < _ATTEMPTS else self.config.duplicate_tolerance
+            if not _is_taken(study, trial, proposed, self.config.duplicate_tolerance, close):
                 break
         return proposed.parameters
 
@@ -230,7 +234,7 @@ def _last_states(trials: Sequence[FrozenTrial], signature: list[Any]) -> tuple[F
     return ()
 
 
-def _is_taken(study: Study, trial: FrozenTrial, proposed: _Proposed, same: float) -> bool:
+def _is_taken(study: Study, trial: FrozenTrial, proposed: _Proposed, same: float, near: float) -> bool:
     """Whether another trial has taken the point without this one having known.
 
     It counts if it is under way at much the same point, or has ended at the same one in the meantime. Every worker
@@ -241,6 +245,7 @@ def _is_taken(study: Study, trial: FrozenTrial, proposed: _Proposed, same: float
         trial: The trial that asks.
         proposed: Its proposal.
         same: Points of the unit cube that differ by no more in any coordinate are the same.
+        near: Those that differ by no more are much the same.
     """
     trials = [t for t in study.get_trials(deepcopy=False) if t.number not in proposed.ended]
     known, unit = proposed.known, proposed.unit
@@ -248,9 +253,7 @@ def _is_taken(study: Study, trial: FrozenTrial, proposed: _Proposed, same: float
     under_way = _news(now.pending, known.data.pending)
     ended = _news(np.concatenate([now.points, now.failed]), known.data.seen())
     return any(
-        np.abs(unit - place).max() <= close
-        for places, close in ((under_way, _CLOSE), (ended, same))
-        for place in places
+        np.abs(unit - place).max() <= close for places, close in ((under_way, near), (ended, same)) for place in places
     )
 
 

@@ -192,8 +192,9 @@ class _Worker:
             self._close(opened.number, WITHDRAWN, "the study has enough")
             return None
         try:
-            is_design = opened.number < self._plan.config.design_size(self._plan.space.dims)
-            parameters = choose_parameters(self._study, self._storage, opened, self._distributions, is_design)
+            parameters = choose_parameters(
+                self._study, self._storage, opened, self._distributions, self._is_quick(opened)
+            )
         except StudyError:  # the storage is gone; whoever finds the trial will close it
             raise
         except BaseException as error:
@@ -203,6 +204,11 @@ class _Worker:
             raise StudyError(f"no parameters were found for a trial: {type(error).__name__}: {error}") from error
         self._take_out_of_queue(opened.system_attrs.get(RETRY_OF), ledger)
         return _Taken(opened.number, trial_id, parameters)
+
+    def _is_quick(self, opened: FrozenTrial) -> bool:
+        """Whether the parameters of a trial need no model, and nobody else has to see them before they are stored."""
+        space = self._plan.space
+        return space.is_continuous and opened.number < self._plan.config.design_size(space.dims)
 
     def _take_out_of_queue(self, number: int | None, ledger: Ledger) -> None:
         """Close the trial in the queue that another one was opened for, once the other has its parameters."""
