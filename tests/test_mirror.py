@@ -14,6 +14,7 @@ CROSS_CUTTING = {
     "cli/test_hostile_studies.py": "every command on studies that are damaged or forged",
     "cli/test_terminal.py": "the command as a whole, in a terminal of its own",
     "compress/tasks/test_public_data.py": "all tasks on real data sets",
+    "examples/test_measured_scale.py": "what `benchmarks/scale.py` measured, and its table",
     "kernels/test_cuda.py": "all kernels on a GPU",
     "kernels/test_models.py": "all kernels in models of BoTorch",
     "lab/bench/optimizers/test_conformance.py": "what every optimizer has to do",

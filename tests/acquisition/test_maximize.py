@@ -11,7 +11,7 @@ from botorch.models.deterministic import GenericDeterministicModel
 from botorch.optim import optimize_acqf
 from torch import Tensor
 
-from betabo.acquisition.maximize import MaximizeOptions, maximize
+from betabo.acquisition.maximize import MaximizeOptions, maximize, starting_points
 from betabo.kernels.catalogue import KERNELS
 from betabo.surrogate import GaussianProcess
 
@@ -195,3 +195,13 @@ def test_awkward_functions_neither_warn_nor_fail(function: object) -> None:
 def test_one_incumbent_in_one_dimension_is_enough() -> None:
     points, _ = maximize(Function(bump(torch.tensor([0.9]).double(), 0.1)), torch.zeros(1, 1).double(), seed=0)
     assert points[0].item() == pytest.approx(0.9, abs=1e-4)
+
+
+def test_in_very_many_dimensions_some_coordinates_take_their_turn_on_a_face() -> None:
+    incumbents = torch.full((1, 300), 0.5, dtype=torch.float64)
+    _, _, faces, _ = starting_points(incumbents, MaximizeOptions(), seed=0)
+    single = faces[-256:]
+    assert ((single != 0.5).sum(dim=1) == 1).all()
+    assert sorted(torch.unique(single).tolist()) == [0.0, 0.5, 1.0]
+    assert ((single != 0.5).sum(dim=0) <= 2).all()
+    assert len(starting_points(incumbents[:, :100], MaximizeOptions(), seed=0)[2]) == 128 + 200

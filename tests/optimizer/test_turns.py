@@ -84,3 +84,28 @@ class TestRadius:
         assert radius(steps, 2) < SMALLEST_RADIUS
         assert radius([*steps, Step("model", 11.0)], 2) < SMALLEST_RADIUS
         assert radius([*steps, Step("model", 1.0)], 2) == FIRST_RADIUS
+
+
+WAITING = [Step("local", None, under_way=True)] * 3
+
+
+class TestUnderWay:
+    """Points that are being evaluated have had their turn, but are no failures."""
+
+    def test_they_leave_the_radius_as_it_is(self) -> None:
+        steps = steps_of(("model", 9.0), ("local", 8.5))
+        assert radius([*steps, *WAITING], 2) == radius(steps, 2)
+        failed = [Step("local", None)] * 3
+        assert radius([*steps, *failed], 2) < radius(steps, 2)
+
+    def test_they_do_not_count_as_steps_without_gain(self) -> None:
+        steps = steps_of(("model", 9.9), ("local", 5.0), ("model", 4.9), ("local", 4.0))
+        assert next_turn(steps, 2) == "local"
+        assert next_turn([*steps, *WAITING], 2) == "model"  # after four of a kind
+        assert next_turn([*steps, *WAITING[:2]], 2) == "local"
+
+    def test_the_first_ones_are_taken_in_turns(self) -> None:
+        steps = list(START)
+        for _ in range(4):
+            steps.append(Step(next_turn(steps, 2), None, under_way=True))
+        assert [step.origin for step in steps[2:]] == ["model", "local", "model", "local"]

@@ -26,6 +26,9 @@ Ascend: TypeAlias = Callable[[Callable[[Array], tuple[float, Array]], Array, int
 """A way to climb: of a function with its slope, starts `n x d` and a number of iterations; it gives points `n x d`."""
 
 
+_MOST_TURNS = 128  # coordinates of the best point that are moved onto their faces one by one
+
+
 @dataclass(frozen=True)
 class MaximizeOptions:
     """How hard to look.
@@ -124,9 +127,12 @@ def starting_points(incumbents: Tensor, options: MaximizeOptions, seed: int) -> 
     faces = generator.integers(2, size=(count, dims)).astype(np.float64)
     nearest = np.where(generator.random((count, 1)) < 0.5, np.round(base), faces)
     onto_faces = np.where(_some_coordinates(generator, count, dims), nearest, base)
-    single = np.repeat(centres[:1], 2 * dims, axis=0)  # the best point with one coordinate on a face, each in turn
-    single[np.arange(dims), np.arange(dims)] = 0.0
-    single[dims + np.arange(dims), np.arange(dims)] = 1.0
+    turns = np.arange(dims)
+    if dims > _MOST_TURNS:
+        turns = np.sort(generator.choice(dims, _MOST_TURNS, replace=False))
+    single = np.repeat(centres[:1], 2 * len(turns), axis=0)  # the best point with one coordinate on a face, in turn
+    single[np.arange(len(turns)), turns] = 0.0
+    single[len(turns) + np.arange(len(turns)), turns] = 1.0
     vertices = np.concatenate([np.round(centres), generator.integers(2, size=(count // 4, dims)).astype(np.float64)])
     sets = [everywhere.numpy(), around, np.concatenate([onto_faces, single]), vertices]
     return [torch.from_numpy(points).to(incumbents) for points in sets]

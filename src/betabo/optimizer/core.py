@@ -178,7 +178,7 @@ def _local(
     """A point near the best one, with the state and the figures of its fit; None if that is not what is to be done."""
     if not config.takes_local_steps or data.values.ndim > 1 or data.constraints.shape[1]:
         return None
-    steps = [*data.steps, *(Step(origin, None) for origin in origins)]
+    steps = [*data.steps, *(Step(origin, None, under_way=True) for origin in origins)]
     if next_turn(steps, data.dims) == "model" or (reach := radius(steps, data.dims)) < SMALLEST_RADIUS:
         return None
     began = time.perf_counter()

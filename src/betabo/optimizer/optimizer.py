@@ -419,7 +419,7 @@ class Optimizer:
             constraints=excess,
             steps=(
                 *(Step(e.origin, self.problem.losses(e.numbers)[0] if e.numbers else None) for e in self.history),
-                *(Step(p.origin, None) for p in self.pending),
+                *(Step(p.origin, None, under_way=True) for p in self.pending),
             ),
         )
 

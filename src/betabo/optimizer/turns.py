@@ -34,10 +34,12 @@ class Step:
     Attributes:
         origin: Where its point came from.
         value: Its value, less being better; None where it failed or is under way.
+        under_way: Whether it is being evaluated: it has had its turn, and what it gains is not known.
     """
 
     origin: Origin
     value: float | None
+    under_way: bool = False
 
 
 def next_turn(steps: Sequence[Step], dims: int) -> Turn:
@@ -50,10 +52,11 @@ def next_turn(steps: Sequence[Step], dims: int) -> Turn:
         steps: The evaluations so far, in order, those under way at the end.
         dims: Number of coordinates.
     """
+    turns = [step.origin for step in steps if step.origin in ("model", "local")]
+    if len(turns) < _WARM_UP:
+        return "model" if len(turns) % 2 == 0 else "local"
+    last: Turn = "local" if turns[-1] == "local" else "model"
     gains = _gains(steps)[-(2 * dims + 4) :]
-    if len(gains) < _WARM_UP:
-        return "model" if len(gains) % 2 == 0 else "local"
-    last = gains[-1][0]
     by_turn: dict[Turn, list[float]] = {"local": [], "model": []}
     for turn, gain in gains:
         by_turn[turn].append(gain)
@@ -61,7 +64,7 @@ def next_turn(steps: Sequence[Step], dims: int) -> Turn:
     better: Turn = "local" if means["local"] > means["model"] else "model"
     if means["local"] == means["model"]:
         better = other(last)
-    if all(turn == better for turn, _ in gains[-(_LOOK_AGAIN - 1) :]):
+    if all(turn == better for turn in turns[-(_LOOK_AGAIN - 1) :]):
         return other(better)
     return better
 
@@ -98,9 +101,11 @@ def other(turn: Turn) -> Turn:
 
 
 def _gains(steps: Sequence[Step]) -> list[tuple[Turn, float]]:
-    """The steps of both kinds, and by how much each lowered the best value before it."""
+    """The steps of both kinds that are finished, and by how much each lowered the best value before it."""
     best, gains = float("inf"), list[tuple[Turn, float]]()
     for step in steps:
+        if step.under_way:
+            continue
         gain = 0.0 if step.value is None else max(best - step.value, 0.0)
         if step.origin in ("model", "local"):
             gains.append((step.origin, gain))

@@ -77,7 +77,7 @@ class StudyData:
             if unit is None:
                 continue
             state = state_of(trial)
-            steps[trial.number] = Step(_origin(trial), None)
+            steps[trial.number] = Step(_origin(trial), None, under_way=state in ("running", "waiting"))
             if state == "complete":
                 finished.append((trial, unit))
                 rows.append(signs * np.array(trial.values))

@@ -23,7 +23,7 @@ __all__ = ["STATE_SCHEMA", "FitReport", "FitState", "Noise", "NoisePrior", "cova
 _MOST_POINTS = 300  # of which the likelihood is computed; the posterior uses all
 # Pairs of points times coordinates, of which an evaluation of the likelihood takes about 15 ns each: so many at most;
 # so many in all iterations of a fit, which the next one goes on with; and so many with which there are several starts.
-_MOST_WORK, _WORK_OF_A_FIT, _WORK_OF_A_START = 5e6, 5e7, 5e5
+_MOST_WORK, _WORK_OF_A_FIT, _WORK_OF_A_START = 3e6, 3.6e7, 5e5
 _FEWEST_ITERATIONS = 8
 _TOLERANCE = 1e-6  # relative change of the objective at which a fit has converged
 
