@@ -219,7 +219,7 @@ class Likelihood:
         if self.noise_model == "unknown":
             location, scale = self.noise_prior.location, self.noise_prior.deviation
             deviation = (vector[-1] - location) / scale
-            value += self.noise_prior.cost(noise)
+            value += 0.5 * deviation**2
             trace = slope.trace() if self.variances is None else slope.diagonal()[self.variances.isnan()].sum()
             gradient[-1] = float(trace) * noise + deviation / scale
         return value

@@ -1,0 +1,69 @@
+"""The searches behind the comparison with noise."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from types import ModuleType
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from example_case import EXAMPLES, load_example
+
+
+@pytest.fixture(scope="module")
+def noisy() -> Iterator[ModuleType]:
+    pytest.importorskip("pyarrow")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.syspath_prepend(str(EXAMPLES / "experiments"))  # where its functions are
+        yield load_example("experiments/noisy")
+
+
+@pytest.fixture(scope="module")
+def runs(noisy: ModuleType) -> pd.DataFrame:
+    return pd.read_parquet(noisy.RUNS)
+
+
+def page() -> str:
+    return (EXAMPLES.parent / "docs" / "noise.md").read_text(encoding="utf-8")
+
+
+def test_published_numbers_are_those_of_the_kept_searches(noisy: ModuleType, runs: pd.DataFrame) -> None:
+    (block,) = [block for block in page().split("\n\n") if block.startswith("| noise | method")]
+    _, _, *rows = [[cell.strip() for cell in line.strip("|").split("|")] for line in block.splitlines()]
+    assert len(rows) >= 4
+    for level, method, *cells in rows:
+        found = noisy.ratios(level, runs)
+        assert cells == [noisy.cell(found[method, point]) for point in ("answer", "lowest value", "best visited")]
+
+
+def test_what_a_fit_sees_without_noise_is_as_published(noisy: ModuleType, runs: pd.DataFrame) -> None:
+    found = noisy.estimated(runs)
+    assert len(found) == 32
+    assert int((found >= 0.1).sum()) == 2
+    assert int((found < 0.025).sum()) == 28
+    assert "Of 32 searches without noise" in page()
+
+
+def test_pairs_that_are_said_to_be_better_are_so(runs: pd.DataFrame) -> None:
+    answers = runs.pivot_table(index=["level", "problem", "seed"], columns="method", values="answer")
+    pairs = answers.loc[["10%", "50%"], ["betabo", "before"]].dropna()
+    better = int((pairs["betabo"] < pairs["before"]).sum())
+    assert f"better than before in {better} of the {len(pairs)} pairs" in page()
+    peers = answers.loc[["10%"], ["betabo", "optuna-gp"]].dropna()
+    better = int((peers["betabo"] < peers["optuna-gp"]).sum())
+    assert f"better in {better} of {len(peers)} pairs" in page()
+
+
+def test_noise_of_a_run_is_that_of_its_level(noisy: ModuleType, runs: pd.DataFrame) -> None:
+    assert len(set(noisy.LEVELS) & set(runs["level"])) >= 3
+    for run in runs[runs["level"].isin(["none", "10%"])].to_dict("records"):
+        errors = np.array(run["values"]) - np.array(run["truths"])
+        assert (np.abs(errors).max() > 0) == (run["level"] == "10%")
+
+
+def test_the_least_value_of_each_function_is_nothing(noisy: ModuleType, runs: pd.DataFrame) -> None:
+    assert min(min(truths) for truths in runs["truths"]) > -1e-5
+    names = {problem.name for problem in noisy.PROBLEMS}
+    assert set(runs.loc[runs["method"] == "betabo", "problem"]) <= names
