@@ -10,6 +10,8 @@ import pytest
 import torch
 
 from betabo.cli.compress_by_size import Goal
+from betabo.compress.by_size import CompressionBySize
+from betabo.compress.front import SizedModel
 from betabo.compress.store import load_compressed
 from cli.command_case import Betabo, one_line
 from compress.models_case import make_llama
@@ -69,6 +71,30 @@ def test_a_front_is_made_once_and_any_point_stored_later(compress: Betabo) -> No
     assert "compressed already; expected the original" in one_line(
         compress("--model", "small", "--task", "mrpc", "--data", "glue", "--target-size", "0.5", "--quiet")
     )
+
+
+def test_a_front_that_was_stopped_goes_on(compress: Betabo, monkeypatch: pytest.MonkeyPatch) -> None:
+    at, asked = CompressionBySize.at, []
+
+    def stopped(self: CompressionBySize, size: float) -> SizedModel:
+        asked.append(size)
+        if len(asked) == 4:
+            raise KeyboardInterrupt
+        return at(self, size)
+
+    monkeypatch.setattr(CompressionBySize, "at", stopped)
+    assert compress(*QUICK, "--front", "--out", "front").exit_code != 0
+    points = json.loads(Path("front/front.json").read_text())["points"]
+    assert [point["target"] for point in points] == asked[:3]
+    result = compress(*QUICK, "--front", "--out", "front")
+    assert result.exit_code == 0, result.output
+    assert not set(asked[4:]) & set(asked[:3])
+    assert json.loads(Path("front/front.json").read_text())["points"][:3] == points
+    assert len(re.findall(r"^  size 0\.\d+: accuracy", result.stdout, re.MULTILINE)) > 3
+    del asked[:]
+    asked.extend([0.0] * 4)
+    assert compress(*QUICK, "--front", "--out", "front", "--examples", "16").exit_code == 0
+    assert set(asked[4:]) >= {point["target"] for point in points}  # other settings: all anew
 
 
 def test_a_drop_that_nothing_can_exceed_gives_a_small_model(compress: Betabo) -> None:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas
 import pytest
 
 from betabo import Categorical, Float, Int, Optimizer, Space
@@ -64,3 +66,14 @@ def test_what_has_no_estimate() -> None:
         two.gains_beyond([("x0", "upper")])
     positive = searched(lambda x: float(x[0]), [(0, 1)], count=6)
     assert positive.gains_beyond([("x0", "lower")]) == []  # below zero there may be nothing
+
+
+def test_the_documentation_has_the_figures_of_the_runs() -> None:
+    """Those of `benchmarks/outlook.py beyond`."""
+    runs = pandas.read_csv(Path(__file__).parents[2] / "docs" / "results" / "gain-beyond.csv")
+    right = (runs["gain"] > 0) == (runs["true_gain"] > 0)
+    inside = (runs["low"] <= runs["true_gain"]) & (runs["true_gain"] <= runs["high"])
+    on = runs["on_bound"]
+    assert (len(runs), int(on.sum()), int(right[on].sum()), int(inside[on].sum())) == (79, 18, 16, 15)
+    seen, true = runs["gain"][~on] > 0, runs["true_gain"][~on] > 0
+    assert (int((~on).sum()), int(seen.sum()), int(true.sum())) == (61, 1, 32)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
@@ -103,7 +104,7 @@ class SizeOptions:
 
 def compress_by_size(session: CompressionSession, goal: Goal, options: SizeOptions, say: Callable[[str], None]) -> None:
     """Reach a goal, store what came of it, and print it."""
-    from betabo.compress.front import FRONT_FILE, write_front
+    from betabo.compress.front import FRONT_FILE, read_front, write_front
 
     dims = session.prepared.plan.dims
 
@@ -115,15 +116,18 @@ def compress_by_size(session: CompressionSession, goal: Goal, options: SizeOptio
     say(f"decomposing the layers, and measuring what each of the {dims} coordinates is worth")
     _ = sized.sensitivities
     if goal.front:
-        metric = sized.problem.task.metric
+        metric, path = sized.problem.task.metric, session.out / FRONT_FILE
+        about = json.loads(json.dumps({**asdict(session.settings), "options": asdict(options)}))
+        before, of = read_front(path) if path.is_file() else ([], {})
+        made: list[SizedModel] = []
 
         def on_point(point: SizedModel) -> None:
+            made.append(point)
+            write_front(path, made, about)  # as it happens: the same command goes on from there
             say(f"  size {point.result.size:.3f}: {metric} {point.result.metrics[metric]:.4f}")
 
         say("making a compression of each size")
-        front = sized.front(on_point=on_point)
-        settings = {**asdict(session.settings), "options": asdict(options)}
-        write_front(session.out / FRONT_FILE, front, settings)
+        front = sized.front(on_point=on_point, known=before if of == about else ())
         _print_front(sized, front)
         _screen_line(f"front: {session.out}; store one with: betabo compress --pick {session.out} --target-size S")
         return

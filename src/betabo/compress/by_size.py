@@ -163,19 +163,24 @@ class CompressionBySize:
         return SizedModel(size, dict(ratios), result, losses, made)
 
     def front(
-        self, sizes: Sequence[float] = SIZES, on_point: Callable[[SizedModel], None] | None = None
+        self,
+        sizes: Sequence[float] = SIZES,
+        on_point: Callable[[SizedModel], None] | None = None,
+        known: Sequence[SizedModel] = (),
     ) -> list[SizedModel]:
         """The compressions to several sizes, those that can be reached, without their models.
 
         Args:
             sizes: The sizes.
             on_point: Called with each as soon as it is there.
+            known: Those that were made before, which are not made again.
         """
-        found = []
+        found: list[SizedModel] = []
+        before = {point.target: point for point in known}
         smallest = self.problem.plan.size(self.problem.method.bounds[0], self.keep)
         for size in sorted(sizes):
             if smallest <= size * self.problem.plan.parameters:
-                found.append(replace(self.at(size), model=None))
+                found.append(before[size] if size in before else replace(self.at(size), model=None))
                 if on_point is not None:
                     on_point(found[-1])
         return found
