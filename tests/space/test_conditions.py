@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from betabo import Categorical, Fixed, Float, Int, Space, minimize
+from betabo import Categorical, Fixed, Float, Int, Optimizer, Space, minimize
 from betabo.space.conditions import as_conditions
 
 SPACE = Space(
@@ -58,6 +58,15 @@ def test_what_does_not_exist_is_refused_and_what_exists_is_needed() -> None:
         SPACE.to_unit({"model": "tree", "depth": 2, "C": 1.0})
     with pytest.raises(ValueError, match="The point lacks the names 'p'"):
         SPACE.to_unit({"model": "knn", "metric": "p"})
+
+
+def test_the_most_coordinates_that_exist_at_once() -> None:
+    assert SPACE.most_dims == 6  # a model of three, a metric of two, and p
+    assert SPACE.dims == 8
+    assert Space({"x": Float(0, 1)}).most_dims == 1
+    assert Optimizer(SPACE).config.starting_points == 12
+    assert Optimizer(SPACE, starting_points=3).config.starting_points == 3
+    assert Optimizer([(0, 1)]).config.starting_points is None
 
 
 def test_come_back_from_json() -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Mapping
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict, dataclass, fields, replace
 from typing import Any, TypeAlias
 
 from botorch.acquisition.acquisition import AcquisitionFunction
@@ -13,6 +13,7 @@ from gpytorch.kernels import Kernel
 from betabo.acquisition.catalogue import ACQUISITIONS, DEFAULT_BETA, AcquisitionContext, BetaSchedule
 from betabo.kernels.catalogue import KERNELS
 from betabo.schema import anything, table
+from betabo.space import Space
 from betabo.space.checks import integer
 from betabo.suggestions import did_you_mean
 from betabo.surrogate.fit import Noise
@@ -101,6 +102,12 @@ class Config:
     def design_size(self, dims: int) -> int:
         """Number of starting points in `dims` dimensions."""
         return self.starting_points if self.starting_points is not None else min(max(2 * dims, 5), 60)
+
+    def within(self, space: Space) -> Config:
+        """The configuration in a space: where some parameters exist only under a choice, fewer starting points do."""
+        if self.starting_points is not None or not space.is_conditional:
+            return self
+        return replace(self, starting_points=self.design_size(space.most_dims))
 
     def to_json(self) -> dict[str, Any]:
         """The configuration as JSON.

@@ -102,7 +102,7 @@ class Optimizer:
             known_points=known_points,
         )
         self.space = self.problem.space
-        self.config = Config.of(config, settings)
+        self.config = Config.of(config, settings).within(self.space)
         if seed is not None and seed < 0:
             raise ValueError(f"seed is {seed}, expected a number >= 0.")
         self.seed = int(np.random.SeedSequence().generate_state(1)[0]) if seed is None else int(seed)

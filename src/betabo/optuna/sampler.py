@@ -174,7 +174,7 @@ class BetaSampler(BaseSampler):
         signature = [_name(self.config.kernel), space.coordinates]
         proposal = propose(
             known.data,
-            self.config,
+            self.config.within(space),
             seed=self._seed,
             states=_last_states(trials, signature),
             snap=space.snap,

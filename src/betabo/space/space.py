@@ -227,6 +227,14 @@ class Space:
         """Whether some parameters exist only under a choice."""
         return self._activity is not None
 
+    @property
+    def most_dims(self) -> int:
+        """The largest number of coordinates that exist at one of 256 random points; `dims` without conditions."""
+        if self._activity is None:
+            return self.dims
+        rows = np.random.default_rng(0).random((256, self.dims))
+        return max(sum(self._parameters[name].width for name in self._names_at(row)) for row in rows)
+
     def _names_at(self, row: Array) -> list[str]:
         """The names of the parameters that exist at a point of the cube."""
         return (
