@@ -108,6 +108,9 @@ class TestMistakes:
             read_known(tmp_path / "known.xlsx", BOX)
         (tmp_path / "known.json").write_text('{"value": 1}')
         with pytest.raises(ValueError, match="holds no list of rows"):
+            read_known(tmp_path / "known.json", BOX)
+        (tmp_path / "known.json").write_text("[" * 100_000)
+        with pytest.raises(ValueError, match=r"known\.json is nested too deeply to be a list of rows"):
             read_known(str(tmp_path / "known.json"), BOX)
 
 

@@ -171,7 +171,7 @@ def load_tokenizer(source: str | Path) -> Any:
     with _quiet():
         try:
             tokenizer = transformers.AutoTokenizer.from_pretrained(place, trust_remote_code=False)
-        except (OSError, ValueError, KeyError, ImportError) as error:
+        except (OSError, ValueError, KeyError, ImportError, RecursionError) as error:
             if isinstance(error, OSError) and not Path(place).is_dir():
                 raise _unreachable(source, error) from error
             _refuse_code(source, error)
@@ -223,7 +223,7 @@ def _config(source: str | Path) -> Any:
             return transformers.AutoConfig.from_pretrained(place, trust_remote_code=False)
         except OSError as error:
             raise _unreachable(source, error) from error
-        except (ValueError, KeyError) as error:
+        except (ValueError, KeyError, RecursionError) as error:
             _refuse_code(source, error)
             raise ModelError(f"the model {str(source)!r} has no known architecture: {_line(error)}") from error
 

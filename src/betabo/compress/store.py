@@ -262,7 +262,7 @@ def _read_about(folder: Path) -> dict[str, Any]:
         raise ValueError(f"{path} is missing; expected a folder that save_pretrained of a compressed model wrote.")
     try:
         about = json.loads(path.read_text(encoding="utf-8"))
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise ValueError(f"{path} is damaged: {error}") from None
     if not isinstance(about, dict) or about.get("format") != FORMAT:
         found = about.get("format") if isinstance(about, dict) else None

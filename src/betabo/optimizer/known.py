@@ -196,7 +196,10 @@ def _read_file(path: Path) -> list[dict[str, Any]]:
         rows: list[dict[str, Any]] = pyarrow.parquet.read_table(path).to_pylist()
         return rows
     if kind == ".json":
-        rows = json.loads(path.read_text(encoding="utf-8"))
+        try:
+            rows = json.loads(path.read_text(encoding="utf-8"))
+        except RecursionError:
+            raise ValueError(f"{path} is nested too deeply to be a list of rows, expected [{{...}}, ...].") from None
         if isinstance(rows, list) and all(isinstance(row, dict) for row in rows):
             return rows
         raise ValueError(f"{path} holds no list of rows, expected [{{...}}, ...].")
