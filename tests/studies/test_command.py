@@ -14,6 +14,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from betabo import Problem
 from betabo.optuna import VARIANCE
 from betabo.studies import (
     CommandObjective,
@@ -24,6 +25,7 @@ from betabo.studies import (
     objective_from_json,
     parse_parameters,
 )
+from betabo.studies.values import read_numbers
 
 SPACE = parse_parameters(["x=0..1", "mode=a|b"])
 PYTHON = sys.executable
@@ -86,13 +88,23 @@ def test_a_line_may_have_several_values(workspace: Workspace, line: str) -> None
 )
 def test_a_file_has_the_value(workspace: Workspace, content: str, value: Any) -> None:
     code = f"import os; open(os.environ['BETABO_OUTPUT'] + '/result.json', 'w').write('{content}')"
-    assert run(script(code), workspace, result="result.json") == value
+    found = run(script(code), workspace, result="result.json")
+    expected = value if isinstance(value, tuple) else (value,)
+    objectives = {f"value_{i}": "minimize" for i in range(len(expected))} if len(expected) > 1 else "minimize"
+    assert read_numbers(found, Problem(SPACE, objectives=objectives), "it") == (expected, {})
     assert workspace.folder.joinpath("result.json").read_text() == content
 
 
 def test_the_folder_and_the_number_go_into_the_command(workspace: Workspace) -> None:
     code = "import sys, json; json.dump({'value': int(sys.argv[3])}, open(sys.argv[4] + '/r.json', 'w'))"
     assert run(script(code) + " {trial} {output}", workspace, result="r.json") == 12
+
+
+def test_the_last_line_may_be_json_with_numbers_by_name(workspace: Workspace) -> None:
+    code = "print('working'); print('{\"loss\": 0.5, \"heat\": 70}')"
+    found = run(script(code), workspace)
+    problem = Problem(SPACE, objectives={"loss": "minimize"}, constraints={"heat": "<= 80"})
+    assert read_numbers(found, problem, "it") == ((0.5,), {"heat": 70.0})
 
 
 def test_a_result_file_of_before_is_no_result(workspace: Workspace, tmp_path: Path) -> None:
@@ -110,18 +122,8 @@ def test_a_result_file_of_before_is_no_result(workspace: Workspace, tmp_path: Pa
         ("print('loss: 3')", {}, "last line is 'loss: 3'; expected a number"),
         ("print(3)", {"result": "r.json"}, r"wrote no .*r.json; write r.json to the folder \{output\}"),
         ("import os; open(os.environ['BETABO_OUTPUT'] + '/r.json', 'w').write('{')", {"result": "r.json"}, "as JSON"),
-        (
-            "import os; open(os.environ['BETABO_OUTPUT'] + '/r.json', 'w').write('{\"loss\": 1}')",
-            {"result": "r.json"},
-            "has the keys loss; expected 'value'",
-        ),
-        (
-            "import os; open(os.environ['BETABO_OUTPUT'] + '/r.json', 'w').write('{\"value\": \"1\"}')",
-            {"result": "r.json"},
-            "r.json has the str '1'",
-        ),
     ],
-    ids=["nothing", "words", "no-file", "no-json", "no-key", "text"],
+    ids=["nothing", "words", "no-file", "no-json"],
 )
 def test_a_program_without_a_number_stops_the_study(
     workspace: Workspace, code: str, settings: dict[str, Any], message: str

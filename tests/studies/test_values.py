@@ -6,8 +6,9 @@ import numpy as np
 import pytest
 import torch
 
+from betabo import Float, Problem
 from betabo.studies.errors import EvaluationFailedError, ObjectiveError
-from betabo.studies.values import as_values
+from betabo.studies.values import as_values, read_numbers
 
 
 @pytest.mark.parametrize(
@@ -48,3 +49,33 @@ def test_anything_else_breaks_the_objective(result: Any, message: str) -> None:
 def test_what_is_not_finite_fails_the_evaluation(result: Any) -> None:
     with pytest.raises(EvaluationFailedError, match=r"it returned (nan|-?inf)"):
         as_values(result, "it returned")
+
+
+NAMED = Problem({"x": Float(0.0, 1.0)}, objectives={"loss": "minimize"}, constraints={"heat": "<= 80"})
+PLAIN = Problem({"x": Float(0.0, 1.0)})
+
+
+def test_numbers_may_have_names() -> None:
+    assert read_numbers({"loss": 1, "heat": 2}, NAMED, "f") == ((1.0,), {"heat": 2.0})
+    assert read_numbers((1.0, {"heat": 2}), NAMED, "f") == ((1.0,), {"heat": 2.0})
+    assert read_numbers(3, PLAIN, "f") == read_numbers({"value": 3, "other": "x"}, PLAIN, "f") == ((3.0,), {})
+
+
+@pytest.mark.parametrize(
+    ("given", "problem", "message"),
+    [
+        ({"loss": 1}, NAMED, "f returned nothing for the constraint 'heat'"),
+        ({"heat": 1}, NAMED, "f returned a dict without 'loss'"),
+        ({"loss": 1}, PLAIN, "f returned the dict .*, expected a number"),
+        ({"value": "1", "other": 0}, PLAIN, "f returned the str '1', expected a number"),
+        ((1.0, 2.0), PLAIN, "f gave 2 values, expected 1, one for each direction"),
+    ],
+)
+def test_numbers_that_are_missing_break_the_objective(given: Any, problem: Problem, message: str) -> None:
+    with pytest.raises(ObjectiveError, match=message):
+        read_numbers(given, problem, "f")
+
+
+def test_a_measured_number_that_is_not_finite_fails_the_evaluation() -> None:
+    with pytest.raises(EvaluationFailedError, match="heat was nan"):
+        read_numbers({"loss": 1, "heat": float("nan")}, NAMED, "f")

@@ -32,14 +32,22 @@ from betabo.cli.options import (
     study_option,
     trials_option,
 )
+from betabo.cli.problem import (
+    SPACE_PANEL,
+    Constraints,
+    Enqueue,
+    From,
+    Known,
+    Objectives,
+    ProblemOptions,
+    ProblemPath,
+)
 
 if TYPE_CHECKING:
     from betabo.optimizer import Config
-    from betabo.space import Space
     from betabo.studies import Objective
 
 _OBJECTIVE = "Objective"
-_SPACE = "Space"
 
 
 @user_errors
@@ -89,7 +97,7 @@ def minimize(
         typer.Option(
             metavar="NAME=RANGE",
             help="A parameter: lr=1e-5..1e-1:log, layers=1..8:int, 'act=relu|gelu', x=0..1:step=0.1, seed=7.",
-            rich_help_panel=_SPACE,
+            rich_help_panel=SPACE_PANEL,
         ),
     ] = None,
     space: Annotated[
@@ -97,9 +105,15 @@ def minimize(
         typer.Option(
             metavar="FILE.toml",
             help="All parameters in a file, in its table [parameters].",
-            rich_help_panel=_SPACE,
+            rich_help_panel=SPACE_PANEL,
         ),
     ] = None,
+    problem: ProblemPath = None,
+    objective: Objectives = None,
+    constraint: Constraints = None,
+    known: Known = None,
+    enqueue: Enqueue = None,
+    source: From = None,
     trials: Annotated[int, trials_option(callback=at_least_one)] = 50,
     timeout: Timeout = None,
     target: Target = None,
@@ -135,6 +149,8 @@ def minimize(
 
     Example: betabo minimize train.py:objective --param lr=1e-5..1e-1:log --param layers=1..8:int --trials 50
 
+    Example: betabo minimize --problem mixture.toml --trials 40
+
     Example: betabo minimize --command "python train.py --lr {lr}" --param lr=1e-5..1e-1:log --workers 4
     """
     from betabo.cli.loading import loading
@@ -144,15 +160,20 @@ def minimize(
         from betabo.cli.run import ProgressStyle, StudyRun
         from betabo.studies import Plan, as_stopping, open_study
 
-        name = study or _study_name(function, command)
+        found = ProblemOptions(
+            problem, param, space, maximize, direction, objective, constraint, known, enqueue, source
+        ).read(storage)
+        if function is None and command is None:
+            function, command = found.objective or None, found.command or None
+            result = found.result or result
         plan = Plan(
-            study=name,
+            study=study or _study_name(function, command),
             storage=storage,
-            space=_space(param, space),
+            space=found.problem.space,
+            problem=found.problem,
             objective=_objective(function, command, result, trial_timeout),
             trials=trials,
-            directions=_directions(maximize, direction),
-            config=_config(kernel, acquisition, noise, starting_points, direction),
+            config=_config(kernel, acquisition, noise, starting_points, len(found.problem.objectives)),
             seed=seed,
             logs=logs,
         )
@@ -187,42 +208,19 @@ def _objective(function: str | None, command: str | None, result: str, timeout: 
     return FunctionObjective(function, timeout=timeout)
 
 
-def _space(parameters: list[str] | None, path: Path | None) -> Space:
-    from betabo.studies import StudyError, parse_parameters, space_from_toml
-
-    if parameters and path is not None:
-        raise StudyError("both --param and --space are given; expected one of them.")
-    if path is not None:
-        return space_from_toml(path)
-    if not parameters:
-        raise StudyError(
-            "no parameters; give each with --param, such as --param lr=1e-5..1e-1:log, or all with --space."
-        )
-    return parse_parameters(parameters)
-
-
-def _directions(maximize: bool, directions: list[str] | None) -> tuple[str, ...]:
-    from betabo.studies import StudyError
-
-    if maximize and directions:
-        raise StudyError("both --maximize and --direction are given; expected one of them.")
-    return tuple(directions) if directions else ("maximize" if maximize else "minimize",)
-
-
 def _config(
     kernel: str | None,
     acquisition: str | None,
     noise: str | None,
     starting_points: int | None,
-    directions: list[str] | None,
+    objectives: int,
 ) -> Config:
     from betabo.optimizer import Config
     from betabo.studies import StudyError
 
-    if acquisition is not None and len(directions or ()) > 1:
+    if acquisition is not None and objectives > 1:
         raise StudyError(
-            f"--acquisition is {acquisition!r} with {len(directions or ())} objectives, which have one of their own; "
-            "leave it out."
+            f"--acquisition is {acquisition!r} with {objectives} objectives, which have one of their own; leave it out."
         )
     given: dict[str, Any] = {
         "kernel": kernel,

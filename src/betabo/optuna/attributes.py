@@ -32,5 +32,11 @@ SECONDS = "betabo:seconds"
 VARIANCE = "betabo:variance"
 """Variance of the noise of a trial's value, one for each of several objectives: a user attribute, for anyone to set."""
 
+KNOWN = "betabo:known"
+"""Results that were known before a study began: an attribute of the study, as the user sees them."""
+
+CONSTRAINT = "constraints:"
+"""What comes before the name of a constraint, whose value is at most 0 where it holds. The word is Optuna's."""
+
 PLAN = "betabo:plan"
 """What a study is to do, without the address of its storage: an attribute of the study, as the user sees them."""

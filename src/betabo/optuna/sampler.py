@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import logging
 import random
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -17,13 +18,17 @@ from optuna.trial import FrozenTrial, TrialState
 from betabo.optimizer.config import Config
 from betabo.optimizer.core import Proposal, mix_seeds, propose
 from betabo.optimizer.data import Points
-from betabo.optuna.attributes import PROPOSAL, STEP
+from betabo.optuna.attributes import CONSTRAINT, PROPOSAL, STEP
 from betabo.optuna.box import branches
+from betabo.optuna.known import with_known
 from betabo.optuna.model import StudyModel
 from betabo.optuna.space import conditions_of, decode, from_distributions, is_searchable, to_distributions
 from betabo.optuna.study_data import StudyData
+from betabo.problem import Problem
 from betabo.space import Space
 from betabo.surrogate import FitState
+
+_logger = logging.getLogger(__name__)
 
 _ATTEMPTS = 6  # proposals of one trial until one is not under way nearby
 _MOST_ATTEMPTS = 60  # until one is not the very point of another trial
@@ -66,10 +71,17 @@ class BetaSampler(BaseSampler):
 
     Args:
         config: The configuration as a whole, in place of `settings`.
-        search_space: The parameters, as a `Space` or as Optuna's distributions, where they are known beforehand: the
-            starting points then fill the space evenly from the first trial on.
+        search_space: The parameters, as a `Space`, as Optuna's distributions or as a whole `Problem`, where they are
+            known beforehand: the starting points then fill the space evenly from the first trial on. No proposal
+            violates a known constraint of a problem; its limits are of user attributes that the objective sets, such
+            as `trial.set_user_attr("temperature", 75)`.
         seed: Seed; None draws one. With one worker, the same seed gives the same trials.
         independent_sampler: Sampler of the parameters that the model does not propose; random by default.
+        n_startup_trials: Optuna's word for `starting_points`.
+        deterministic_objective: Optuna's word for a search without noise, `noise="none"`.
+        constraints_func: Constraints of a finished trial, each at most 0 where it holds; `trial.set_constraint` in the
+            objective does the same.
+        warn_independent_sampling: Whether the log says when a parameter is left to the independent sampler.
         settings: Settings of `Config`: `kernel`, `acquisition`, `beta`, `noise`, `local_steps`, `starting_points`,
             `power_transform`, `duplicate_tolerance`. An `acquisition` of None is the default, which gives way to the
             expected hypervolume improvement where there are several objectives; another one is refused there.
@@ -86,17 +98,28 @@ class BetaSampler(BaseSampler):
         self,
         *,
         config: Config | None = None,
-        search_space: Space | Mapping[str, BaseDistribution] | None = None,
+        search_space: Space | Problem | Mapping[str, BaseDistribution] | None = None,
         seed: int | None = None,
         independent_sampler: BaseSampler | None = None,
+        n_startup_trials: int | None = None,
+        deterministic_objective: bool = False,
+        constraints_func: Callable[[FrozenTrial], Sequence[float]] | None = None,
+        warn_independent_sampling: bool = True,
         **settings: Any,
     ) -> None:
+        settings = _in_our_words(settings, n_startup_trials, deterministic_objective)
         if settings.get("acquisition", ...) is None:
             del settings["acquisition"]
         self.config = Config.of(config, settings)
         self._acquisition_named = "acquisition" in settings or self.config.acquisition != Config.acquisition
         self._seed = _random_seed() if seed is None else int(seed)
         self._independent = RandomSampler(seed=seed) if independent_sampler is None else independent_sampler
+        self._constraints_func = constraints_func
+        self._warns = warn_independent_sampling
+        self._problem = search_space if isinstance(search_space, Problem) else None
+        if isinstance(search_space, Problem):
+            search_space = search_space.space
+        self._region = None if self._problem is None else self._problem.region(self._seed)
         known = to_distributions(search_space) if isinstance(search_space, Space) else search_space
         self._known = None if known is None else _free(known)
         self._conditions = conditions_of(search_space) if isinstance(search_space, Space) else {}
@@ -154,6 +177,14 @@ class BetaSampler(BaseSampler):
         self, study: Study, trial: FrozenTrial, param_name: str, param_distribution: BaseDistribution
     ) -> Any:
         """A value of a parameter that the model does not propose."""
+        if self._warns and sum(t.state == TrialState.COMPLETE for t in study.get_trials(deepcopy=False)) > 1:
+            _logger.warning(
+                "trial %d: the model does not propose %r, which is not a parameter of every trial, or has another "
+                "range than before; it is sampled by %s. warn_independent_sampling=False keeps this out of the log.",
+                trial.number,
+                param_name,
+                type(self._independent).__name__,
+            )
         return self._independent.sample_independent(study, trial, param_name, param_distribution)
 
     def before_trial(self, study: Study, trial: FrozenTrial) -> None:
@@ -161,8 +192,24 @@ class BetaSampler(BaseSampler):
         self._independent.before_trial(study, trial)
 
     def after_trial(self, study: Study, trial: FrozenTrial, state: TrialState, values: Sequence[float] | None) -> None:
-        """Pass on to the independent sampler."""
+        """Store the constraints of the trial, and pass on to the independent sampler."""
+        if state in (TrialState.COMPLETE, TrialState.PRUNED):
+            constraints = self._constraints_of(trial)
+            if constraints:
+                _store(study, trial, {f"{CONSTRAINT}{name}": excess for name, excess in constraints.items()})
         self._independent.after_trial(study, trial, state, values)
+
+    def _constraints_of(self, trial: FrozenTrial) -> dict[str, float]:
+        """The constraints of a finished trial that its objective did not set itself, by name."""
+        found: dict[str, float] = {}
+        if self._constraints_func is not None:
+            found = {str(i): float(value) for i, value in enumerate(self._constraints_func(trial))}
+            if any(np.isnan(value) for value in found.values()):
+                raise ValueError(f"constraints_func returned {list(found.values())}, expected numbers other than NaN.")
+        for limit in () if self._problem is None else self._problem.constraints:
+            if limit.name in trial.user_attrs:
+                found |= dict(zip(limit.labels, limit.excess(float(trial.user_attrs[limit.name])), strict=True))
+        return {name: value for name, value in found.items() if name not in trial.constraints}
 
     def _propose(self, study: Study, trial: FrozenTrial, search_space: dict[str, BaseDistribution]) -> _Proposed:
         """Propose parameters from what is known now, and store them."""
@@ -171,6 +218,7 @@ class BetaSampler(BaseSampler):
         known = StudyData.of(
             trials, search_space, study.directions, asking=trial.number, space=space, noise=self.config.noise
         )
+        known = with_known(study, known)
         signature = [_name(self.config.kernel), space.coordinates]
         proposal = propose(
             known.data,
@@ -181,6 +229,7 @@ class BetaSampler(BaseSampler):
             neighbours=None if space.is_continuous else space.neighbours,
             numeric=space.numeric,
             index=trial.number,
+            region=self._region,
         )
         if proposal.surrogate is not None:
             self.last_model = StudyModel(known, proposal.surrogate)
@@ -210,6 +259,18 @@ class BetaSampler(BaseSampler):
         if self._translated is None or self._translated[0] != key:
             self._translated = (key, from_distributions(distributions, conditions))
         return self._translated[1], distributions
+
+
+def _in_our_words(settings: dict[str, Any], startup: int | None, deterministic: bool) -> dict[str, Any]:
+    """The settings with what was said in Optuna's words."""
+    ours = {
+        **({} if startup is None else {"starting_points": max(startup, 1)}),
+        **({"noise": "none"} if deterministic else {}),
+    }
+    twice = sorted(set(ours) & set(settings))
+    if twice:
+        raise ValueError(f"{twice[0]} is given twice, once in Optuna's words; expected it once.")
+    return {**settings, **ours}
 
 
 def _free(distributions: Mapping[str, BaseDistribution]) -> dict[str, BaseDistribution]:

@@ -53,6 +53,8 @@ class Written:
     def admits(self, point: Any) -> bool:
         """Whether it holds at a point in the user's units."""
         values = point if isinstance(point, Mapping) else dict(zip(self.names, (float(x) for x in point), strict=True))
+        if any(name not in values for name in self.expression.names):
+            return True  # of a parameter that does not exist at this point
         return bool(self.expression.holds(values))
 
     def holds(self, values: Mapping[str, Any], count: int) -> npt.NDArray[np.bool_]:
@@ -86,7 +88,7 @@ class AtMost:
     def admits(self, point: Any) -> bool:
         """Whether it holds at a point in the user's units."""
         values = point if isinstance(point, Mapping) else dict(zip(self.all_names, point, strict=True))
-        return sum(bool(values[name] != 0) for name in self.names) <= self.most
+        return sum(bool(values.get(name, 0) != 0) for name in self.names) <= self.most
 
     def holds(self, values: Mapping[str, Any], count: int) -> npt.NDArray[np.bool_]:
         """Whether it holds at each of many points."""
@@ -233,6 +235,8 @@ def as_known(known: KnownLike | Iterable[KnownLike], space: Space) -> tuple[Know
 
 
 def _as_one(known: Any, space: Space) -> KnownConstraint:
+    if isinstance(known, Written | AtMost | Predicate | FromSciPy):
+        return known
     if isinstance(known, str):
         return _parse(known, space)
     if isinstance(known, LinearConstraint | NonlinearConstraint | Mapping):

@@ -53,6 +53,8 @@ class Region:
 
     def holds(self, points: Array) -> Truth:
         """Which of the points, `n x d` and snapped, are allowed, to within rounding."""
+        if self.space.is_conditional:
+            return np.array([self.admits(point) for point in points], dtype=bool)
         values = columns_of(self.space, points)
         allowed = np.ones(len(points), dtype=bool)
         for constraint in self.known:

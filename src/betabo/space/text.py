@@ -65,23 +65,63 @@ def space_from_toml(path: str | PathLike[str]) -> Space:
     Raises:
         ValueError: The file cannot be read, or a parameter in it is wrong.
     """
+    data = read_toml(path)
+    unknown = sorted(set(data) - {"parameters"})
+    if unknown:
+        raise ValueError(f"{path} has the unknown entry {unknown[0]!r}; expected one table, [parameters].")
+    return space_of_table(data.get("parameters"), path)
+
+
+def read_toml(path: str | PathLike[str]) -> dict[str, Any]:
+    """The entries of a TOML file.
+
+    Raises:
+        ValueError: It cannot be read.
+    """
     try:
-        data = tomllib.loads(Path(path).read_text(encoding="utf-8"))
+        return tomllib.loads(Path(path).read_text(encoding="utf-8"))
     except OSError as error:
         raise ValueError(f"cannot read {path}: {error.strerror}; give the path of a TOML file.") from error
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise ValueError(f"{path} is no TOML: {error}.") from error
-    unknown = sorted(set(data) - {"parameters"})
-    if unknown:
-        raise ValueError(f"{path} has the unknown entry {unknown[0]!r}; expected one table, [parameters].")
-    table = data.get("parameters")
+
+
+def space_of_table(table: object, source: str | PathLike[str]) -> Space:
+    """The space in a table of parameters, see `space_from_toml`; `source` says where it is from."""
     if not isinstance(table, dict):
-        raise ValueError(f"{path} has no table [parameters]; expected lines such as lr = '1e-5..1e-1:log' under it.")
+        raise ValueError(f"{source} has no table [parameters]; expected lines such as lr = '1e-5..1e-1:log' under it.")
     parameters = {}
     for name, entry in table.items():
         _check_name(name)
         parameters[name] = _from_entry(name, entry)
     return _space(parameters)
+
+
+def parse_point(text: str, space: Space) -> dict[str, Any]:
+    """A point from its text, such as `lr=0.01,layers=3,act=relu`.
+
+    Raises:
+        ValueError: It is no point of the space; constants may be left out.
+    """
+    point: dict[str, Any] = {}
+    for part in _split("of a point", text, ","):
+        name, equals, value = (piece.strip() for piece in part.partition("="))
+        if not equals or name in point:
+            raise ValueError(f"the point {text!r} has {part!r}, expected each parameter once, as in lr=0.01,layers=3.")
+        point[name] = _value_of(space.parameters.get(name), value)
+    try:
+        space.to_unit(point)
+    except (TypeError, ValueError) as error:
+        raise ValueError(f"the point {text!r} is none of the space: {error}") from error
+    return {name: p.value if isinstance(p, Fixed) else point[name] for name, p in space.parameters.items()}
+
+
+def _value_of(parameter: Parameter | None, text: str) -> Any:
+    if isinstance(parameter, Categorical | Fixed):
+        choices = parameter.choices if isinstance(parameter, Categorical) else (parameter.value,)
+        return next((c for c in choices if _show_scalars([c])[0] == text or str(c) == _unquoted(text)), text)
+    number = _as_number(text)
+    return text if number is None else number
 
 
 def show_parameter(parameter: Parameter) -> str:

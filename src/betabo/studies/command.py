@@ -23,7 +23,7 @@ from betabo.space import Space
 from betabo.studies.accuracy import note_errors, parse_values, split_result
 from betabo.studies.errors import EvaluationFailedError, ObjectiveError, StudyError
 from betabo.studies.process import kill_group
-from betabo.studies.values import as_values, check_timeout
+from betabo.studies.values import Numbers, as_values, check_timeout, is_named, named
 from betabo.studies.workspace import Workspace
 
 LAST_LINE = "last-line"
@@ -46,10 +46,11 @@ class CommandObjective:
         template: Such as `"python train.py --lr {lr}"`. `{trial}` is the trial's number, `{output}` a folder of its
             own; `{{` and `}}` are braces.
         result: `"last-line"` for a number on the last line of standard output, or several with blanks or commas
-            between them; each may have its standard error behind it, as in `1.3 +- 0.2`. Otherwise a JSON file in the
-            trial's folder, which is empty when the program starts, with a number, a list, or an object with `"value"`
-            or `"values"`, and `"error"` or `"errors"` beside it. The program learns the folder by `{output}` or the
-            environment variable `BETABO_OUTPUT`. A file that the program left as it was is no result.
+            between them; each may have its standard error behind it, as in `1.3 +- 0.2`; or for a JSON object with
+            numbers by name. Otherwise a JSON file in the trial's folder, which is empty when the program starts, with a
+            number, a list, or an object with `"value"` or `"values"`, and `"error"` or `"errors"` beside it, or with
+            the names of objectives and constraints. The program learns the folder by `{output}` or the environment
+            variable `BETABO_OUTPUT`. A file that the program left as it was is no result.
         timeout: Seconds after which the program is killed and the trial fails, None for no limit.
     """
 
@@ -88,7 +89,7 @@ class CommandObjective:
     def prepare(self, space: Space) -> None:
         """Nothing: a program needs no preparation."""
 
-    def __call__(self, parameters: dict[str, Any], workspace: Workspace) -> float | tuple[float, ...]:
+    def __call__(self, parameters: dict[str, Any], workspace: Workspace) -> Numbers:
         """Run the program; what it prints goes to the trial's log."""
         own: dict[str, Any] = {"trial": workspace.trial}
         environment = dict(os.environ, BETABO_TRIAL=str(workspace.trial))
@@ -99,11 +100,15 @@ class CommandObjective:
         before = _version(result)
         output = _run(arguments, environment, workspace.log, self.timeout)
         if self.result == LAST_LINE:
-            found, errors = _parse_line(_last_line(output))
-            source = "the command printed"
+            line = _last_line(output)
+            raw, source = _object(line), "the command printed"
+            found, errors = _parse_line(line) if raw is None else split_result(raw)
         else:
-            found, errors = split_result(_read_file(result, before))
-            source = f"{self.result} has"
+            raw, source = _read_file(result, before), f"{self.result} has"
+            found, errors = split_result(raw)
+        if raw is not None and is_named(raw):
+            note_errors(workspace, errors, len(found) if isinstance(found, list) else 1, source)
+            return named(raw, found)
         values = as_values(found, source)
         note_errors(workspace, errors, len(values), source)
         return values[0] if len(values) == 1 else values
@@ -257,6 +262,14 @@ def _last_line(output: bytes) -> str:
     return lines[-1] if lines else ""
 
 
+def _object(line: str) -> Any:
+    """The JSON object on a line, None if there is none."""
+    if line.startswith("{"):
+        with suppress(ValueError):
+            return json.loads(line)
+    return None
+
+
 def _parse_line(line: str) -> tuple[list[float], list[float | None]]:
     if not line:
         raise ObjectiveError("the command printed nothing; expected a number on the last line of standard output.")
@@ -293,6 +306,4 @@ def _read_file(path: Path, before: tuple[int, ...] | None) -> Any:
         ) from None
     except (OSError, ValueError) as error:
         raise ObjectiveError(f"{path} cannot be read as JSON: {error}.") from error
-    if not isinstance(data, dict) or "value" in data or "values" in data:
-        return data
-    raise ObjectiveError(f"{path} has the keys {', '.join(data) or 'none'}; expected 'value' or 'values'.")
+    return data

@@ -21,7 +21,7 @@ from betabo.space import Space
 from betabo.studies.accuracy import note_errors, split_result
 from betabo.studies.errors import EvaluationFailedError, ObjectiveError, StudyError
 from betabo.studies.signatures import signature_of, takes_by_name, written_signature
-from betabo.studies.values import as_values, check_timeout
+from betabo.studies.values import Numbers, as_values, check_timeout, is_named, named
 from betabo.studies.workspace import Workspace
 
 
@@ -31,8 +31,9 @@ class FunctionObjective:
 
     It is called with the parameters as keyword arguments if its signature accepts all of them by name. A function
     with exactly one argument, whose name is none of the parameters', is given them as one dict; where there is but one
-    parameter, such an argument is annotated, or called `params`, `config` or the like. It returns a number, or a tuple
-    of numbers for several objectives. An exception fails the trial, and the study goes on.
+    parameter, such an argument is annotated, or called `params`, `config` or the like. It returns a number, a tuple
+    of numbers for several objectives, or a dict of numbers by name. An exception fails the trial, and the study goes
+    on.
 
     Args:
         target: `"train.py:objective"` or `"package.module:objective"`, seen from the working directory.
@@ -68,7 +69,7 @@ class FunctionObjective:
         self,
         parameters: dict[str, Any],
         workspace: Workspace,
-    ) -> float | tuple[float, ...]:
+    ) -> Numbers:
         """Call the function; a traceback of what it raises goes to standard error."""
         function = self._function()
         by_name = takes_by_name(signature_of(function), tuple(parameters), self.target)
@@ -90,6 +91,9 @@ class FunctionObjective:
         self._answered[:] = [True]
         source = f"{self.target} returned"
         found, errors = split_result(result)
+        if is_named(result):
+            note_errors(workspace, errors, len(found) if isinstance(found, list | tuple) else 1, source)
+            return named(result, found)
         values = as_values(found, source)
         note_errors(workspace, errors, len(values), source)
         return values[0] if len(values) == 1 else values

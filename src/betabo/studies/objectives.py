@@ -10,6 +10,7 @@ from betabo.space import Space
 from betabo.studies.command import CommandObjective
 from betabo.studies.errors import EvaluationFailedError, ObjectiveError, StudyError
 from betabo.studies.function import FunctionObjective
+from betabo.studies.values import Numbers
 from betabo.studies.workspace import Workspace
 
 __all__ = [
@@ -43,8 +44,8 @@ class Objective(Protocol):
             StudyError: It cannot be called with the parameters of `space`, with the reason.
         """
 
-    def __call__(self, parameters: dict[str, Any], workspace: Workspace) -> float | tuple[float, ...]:
-        """The value at `parameters`, or the values of several objectives.
+    def __call__(self, parameters: dict[str, Any], workspace: Workspace) -> Numbers:
+        """The value at `parameters`, the values of several objectives, or numbers by name.
 
         Raises:
             EvaluationFailedError: It failed at these parameters.

@@ -4,20 +4,25 @@ from __future__ import annotations
 
 import json
 import logging
+import warnings
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from optuna.exceptions import ExperimentalWarning
 from optuna.storages import BaseStorage
 from optuna.study import Study, StudyDirection, create_study
 
 from betabo.optimizer import Config
+from betabo.optimizer.known import KnownPoint, read_known
 from betabo.optuna.attributes import PLAN
 from betabo.optuna.sampler import BetaSampler
 from betabo.optuna.trials import state_of
+from betabo.problem import DIRECTIONS, VALUE, Problem
 from betabo.space import Space
 from betabo.space.text import show_parameter
+from betabo.studies.beginning import begin_with
 from betabo.studies.errors import StudyError
 from betabo.studies.objectives import Objective, describe_stored, objective_from_json
 from betabo.studies.storage import DEFAULT_STORAGE, open_storage, quiet_optuna, storage_place
@@ -30,8 +35,6 @@ from betabo.studies.stored_plan import (
     study_space,
 )
 from betabo.visible import visible
-
-DIRECTIONS = ("minimize", "maximize")
 
 _logger = logging.getLogger(__name__)
 
@@ -46,10 +49,11 @@ class Plan:
         objective: What to minimize or maximize.
         trials: Number of trials that the study is to reach in all, failed ones included.
         storage: Address of the storage.
-        directions: `"minimize"` or `"maximize"` for each objective.
+        directions: `"minimize"` or `"maximize"` for each objective; those of the problem where one is given.
         config: How points are proposed.
         seed: Seed of the proposals; None draws them differently each time.
         logs: Folder of the logs.
+        problem: The problem as a whole, in the same space; by default that of one unnamed value, or of several.
     """
 
     study: str
@@ -61,8 +65,13 @@ class Plan:
     config: Config = field(default_factory=Config)
     seed: int | None = None
     logs: Path = Path("betabo-logs")
+    problem: Problem = None  # type: ignore[assignment]  # `__post_init__` makes one
 
     def __post_init__(self) -> None:
+        if self.problem is not None:
+            object.__setattr__(self, "directions", self.problem.directions)
+            if self.problem.space != self.space:
+                raise StudyError("the plan's space is not that of its problem; give problem.space.")
         object.__setattr__(self, "directions", tuple(self.directions))
         object.__setattr__(self, "logs", Path(self.logs))
         if not isinstance(self.study, str) or not self.study.strip():
@@ -79,6 +88,17 @@ class Plan:
         for direction in self.directions:
             if direction not in DIRECTIONS:
                 raise StudyError(f"direction is {direction!r}, expected 'minimize' or 'maximize'.")
+        if self.problem is None:
+            names = [VALUE] if len(self.directions) == 1 else [f"{VALUE}_{i}" for i in range(len(self.directions))]
+            objectives: Any = dict(zip(names, self.directions, strict=True))
+            object.__setattr__(self, "problem", Problem(self.space, objectives=objectives))
+
+    @property
+    def is_named(self) -> bool:
+        """Whether objectives have names, or there are constraints."""
+        return bool(self.problem.constraints or self.problem.known) or any(
+            name != VALUE and not name.startswith(f"{VALUE}_") for name in self.problem.names
+        )
 
     def to_json(self) -> dict[str, Any]:
         """The plan as plain JSON types.
@@ -96,14 +116,17 @@ class Plan:
             "config": _config_to_json(self.config),
             "seed": self.seed,
             "logs": str(self.logs),
+            **({"problem": _problem_to_json(self.problem)} if self.is_named else {}),
         }
 
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> Plan:
         """The plan that `to_json` described."""
+        space = Space.from_json(data["space"])
         converted = {
-            **data,
-            "space": Space.from_json(data["space"]),
+            **{key: value for key, value in data.items() if key != "problem"},
+            "space": space,
+            **({"problem": Problem.from_json(space, data["problem"])} if "problem" in data else {}),
             "objective": objective_from_json(data["objective"]),
             "config": Config.from_json(data["config"]),
         }
@@ -137,6 +160,7 @@ def open_study(
     """
     plan.objective.check(plan.space)
     on_warning = _logger.warning if on_warning is None else on_warning
+    known = _check_points(plan, on_warning)
     storage = open_storage(plan.storage, on_trouble=on_warning) if storage is None else storage
     with quiet_optuna():
         described = _described(plan)
@@ -154,6 +178,10 @@ def open_study(
                 for line in _differences(stored, described):
                     on_warning(visible(line))
             study.set_user_attr(PLAN, described)
+            if plan.is_named:
+                with warnings.catch_warnings(action="ignore", category=ExperimentalWarning):
+                    study.set_metric_names(list(plan.problem.names))
+        begin_with(study, plan.problem, known)
         if stored is None:
             accept_here(study)
         ensure_identity(study)
@@ -166,7 +194,7 @@ def _create(plan: Plan, storage: BaseStorage) -> Study:
         study_name=plan.study,
         storage=storage,
         directions=[StudyDirection[direction.upper()] for direction in plan.directions],
-        sampler=BetaSampler(config=plan.config, search_space=plan.space, seed=plan.seed),
+        sampler=BetaSampler(config=plan.config, search_space=plan.problem, seed=plan.seed),
         load_if_exists=True,
     )
 
@@ -180,6 +208,22 @@ def _is_superseded(study: Study, plan: Plan) -> bool:
         return False
     states = {state_of(trial) for trial in study.get_trials(deepcopy=False)}
     return "failed" in states and states <= {"failed", "interrupted", "withdrawn"}
+
+
+def _check_points(plan: Plan, on_warning: Callable[[str], None]) -> list[KnownPoint]:
+    """See that some point satisfies the known constraints, and that those to begin with do; read what is known."""
+    try:
+        for point in plan.problem.initial:
+            plan.space.to_unit(point)
+        plan.problem.region()
+        plan.to_json()  # says what cannot be stored
+        with warnings.catch_warnings(record=True, action="always") as warned:
+            known = read_known(plan.problem.known_points, plan.problem)
+    except (TypeError, ValueError) as error:
+        raise StudyError(str(error)) from error
+    for warning in warned:
+        on_warning(visible(str(warning.message)))
+    return known
 
 
 def logs_of(plan: Plan, study: Study) -> Path:
@@ -199,6 +243,20 @@ def _config_to_json(config: Config) -> dict[str, Any]:
         return config.to_json()
     except ValueError as error:
         raise StudyError(str(error)) from error
+
+
+def _problem_to_json(problem: Problem) -> dict[str, Any]:
+    try:
+        return problem.to_json()
+    except ValueError as error:
+        raise StudyError(str(error)) from error
+
+
+def _listed(parts: Any) -> str:
+    """Parts of a problem as one line."""
+    if isinstance(parts, Mapping):
+        return ", ".join(f"{name} ({direction})" for name, direction in parts.items())
+    return "; ".join(map(str, parts or ())) or "none"
 
 
 def _check_directions(plan: Plan, study: Study) -> None:
@@ -251,6 +309,10 @@ def _differences(stored: Mapping[str, Any], now: Mapping[str, Any]) -> list[str]
         before, after = (describe_stored(data.get("objective")) for data in (stored, now))
         if before != after:
             lines.append(f"the objective was {before} and is {after} now; the study goes on with both kinds of values.")
+    for name in ("objectives", "constraints", "known"):
+        old, new = (data.get("problem", {}).get(name) for data in (stored, now))
+        if old != new:
+            lines.append(f"{name} were {_listed(old)} and are {_listed(new)} now.")
     for name, value in now["config"].items():
         before = stored["config"].get(name, value)
         if before != value:

@@ -15,7 +15,7 @@ from optuna.exceptions import TrialPruned, UpdateFinishedTrialError
 from optuna.study import Study
 from optuna.trial import FrozenTrial, TrialState, create_trial
 
-from betabo.optuna.attributes import HEARTBEAT, INTERRUPTED, REASON, RETRY_OF, SECONDS, WITHDRAWN, WORKER
+from betabo.optuna.attributes import CONSTRAINT, HEARTBEAT, INTERRUPTED, REASON, RETRY_OF, SECONDS, WITHDRAWN, WORKER
 from betabo.optuna.space import to_distributions
 from betabo.optuna.trials import COUNTED
 from betabo.optuna.workers import this_worker
@@ -29,7 +29,7 @@ from betabo.studies.patient_storage import PatientStorage
 from betabo.studies.plan import Plan, logs_of, open_study
 from betabo.studies.recovery import Recovery, close_trial
 from betabo.studies.storage import open_storage
-from betabo.studies.values import as_values
+from betabo.studies.values import read_numbers
 from betabo.studies.workspace import Workspace
 
 OnEvent = Callable[[Event], None]
@@ -223,14 +223,13 @@ class _Worker:
         began = time.monotonic()
         state, reason = TrialState.COMPLETE, ""
         values: tuple[float, ...] = ()
+        measured: Mapping[str, float] = {}
         try:
             with self._redirect(workspace):
-                values = as_values(self._plan.objective(dict(taken.parameters), workspace), "the objective returned")
-            if len(values) != len(self._plan.directions):
-                raise ObjectiveError(
-                    f"{self._plan.objective.describe()} gave {len(values)} values, "
-                    f"expected {len(self._plan.directions)}, one for each direction."
-                )
+                given = self._plan.objective(dict(taken.parameters), workspace)
+            values, measured = read_numbers(given, self._plan.problem, self._plan.objective.describe())
+            for name, value in measured.items():
+                workspace.note(name, value)
         except EvaluationFailedError as error:
             state, reason = TrialState.FAIL, str(error)
         except TrialPruned as error:
@@ -242,7 +241,7 @@ class _Worker:
             self._close(taken.number, INTERRUPTED, f"stopped by {type(error).__name__}")
             raise
         seconds = time.monotonic() - began
-        store = partial(self._store, taken, state, values, reason, seconds, workspace.notes)
+        store = partial(self._store, taken, state, values, reason, seconds, workspace.notes, measured)
         try:
             stored = self._storage.together(store)
         except StudyError as error:
@@ -270,11 +269,15 @@ class _Worker:
         reason: str,
         seconds: float,
         notes: Mapping[str, Any],
+        measured: Mapping[str, float],
     ) -> bool:
         """Store the end of a trial; False if somebody else ended it. Harmless to repeat, and one transaction."""
         try:
             for name, value in notes.items():
                 self._storage.set_trial_user_attr(taken.id, name, value)
+            for limit in self._plan.problem.constraints if measured else ():
+                for name, excess in zip(limit.labels, limit.excess(measured[limit.name]), strict=True):
+                    self._storage.set_trial_system_attr(taken.id, f"{CONSTRAINT}{name}", excess)
             self._storage.set_trial_system_attr(taken.id, SECONDS, seconds)
             if reason or state == TrialState.FAIL:
                 self._storage.set_trial_system_attr(taken.id, REASON, reason or "no reason given")
