@@ -238,8 +238,9 @@ class BetaSampler(BaseSampler):
         parameters = decode(point, search_space)
         _store(study, trial, {PROPOSAL: parameters, STEP: _step(proposal, signature)})
         ended = {t.number for t in trials if t.state.is_finished()}
-        # Points of the design differ from one another, and from those of a model, wherever there is no grid.
-        is_certain = proposal.origins[0] == "start" and space.is_continuous
+        # Points of the design differ from one another, and from those of a model, wherever there is no grid and no
+        # constraint: of a region two workers may choose the same point at the same time.
+        is_certain = proposal.origins[0] == "start" and space.is_continuous and self._region is None
         return _Proposed(parameters, proposal.points[0], known, ended, is_certain)
 
     def _space(
