@@ -121,9 +121,24 @@ class Search(RuleBasedStateMachine):
         finished = [value for _, value, _ in self.told if value is not None]
         result = self.optimizer.result()
         assert (result.nfev, result.nfail) == (len(self.told), len(self.told) - len(finished))
-        assert (result.fun == min(finished)) if finished else math.isnan(result.fun)
-        if finished:
-            self.check_point(result.x)
+        if not finished:
+            assert math.isnan(result.fun)
+            assert math.isnan(result.fun_observed)
+            return
+        self.check_point(result.x)
+        means = {place: sum(there) / len(there) for place, there in self.values_by_place().items()}
+        assert result.fun_observed == pytest.approx(min(means.values()))
+        assert result.fun == pytest.approx(means[self.place(result.x)])
+
+    def place(self, point: Any) -> tuple[float, ...]:
+        return tuple(self.optimizer.space.to_unit(point).round(9) + 0.0)
+
+    def values_by_place(self) -> dict[tuple[float, ...], list[float]]:
+        by_place: dict[tuple[float, ...], list[float]] = {}
+        for point, value, _ in self.told:
+            if value is not None:
+                by_place.setdefault(self.place(point), []).append(value)
+        return by_place
 
 
 class SearchInABox(Search):

@@ -437,9 +437,9 @@ class TestSpace:
     def test_is_translated_once(self, monkeypatch: pytest.MonkeyPatch) -> None:
         made: list[Any] = []
 
-        def counted(distributions: Any) -> Space:
+        def counted(distributions: Any, *conditions: Any) -> Space:
             made.append(distributions)
-            return from_distributions(distributions)
+            return from_distributions(distributions, *conditions)
 
         monkeypatch.setattr("betabo.optuna.sampler.from_distributions", counted)
         monkeypatch.setattr("betabo.optuna.study_data.from_distributions", counted)

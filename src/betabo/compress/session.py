@@ -24,7 +24,7 @@ from betabo.compress.problem import uniform_levels
 from betabo.compress.settings import ACQUISITION, CompressionSettings
 from betabo.files import write_text
 from betabo.optimizer import Config
-from betabo.optimizer.front import pareto_front
+from betabo.problem.front import pareto_front
 from betabo.studies import DEFAULT_STORAGE, Event, Plan, StudyError, load_study, open_study, run_study
 from betabo.studies.stored_plan import accept_here, is_from_here, stored_plan
 

@@ -11,9 +11,9 @@ from scipy.optimize import OptimizeResult
 
 from betabo.extras import needs_extra
 from betabo.optimizer.answer import Answer, Recommendation
-from betabo.optimizer.front import MOST_OBJECTIVES, hypervolumes, pareto_front, reference_point
 from betabo.optimizer.history import MODELLED, Evaluation
 from betabo.problem import VALUE, Problem
+from betabo.problem.front import MOST_OBJECTIVES, hypervolumes, pareto_front, reference_point
 from betabo.space import Space
 
 if TYPE_CHECKING:
@@ -57,7 +57,7 @@ class SearchResult(OptimizeResult):  # type: ignore[misc]
             the front.
         fun: The value that was measured at `x`, the mean of several values; of several objectives, that of the first.
         x_observed: The point with the best value, which is often a lucky one where there is noise; without noise `x`.
-        fun_observed: That value.
+        fun_observed: That value, the mean of several.
         estimate: What the model believes of the value at `x` without noise: `mean` and `deviation`, in the objective's
             units. None without a model: with fewer than two values, several objectives, or in a callback before the
             first step of the model.

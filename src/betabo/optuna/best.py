@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from betabo.optimizer.front import pareto_front
 from betabo.optuna.trials import TrialRecord
+from betabo.problem.front import pareto_front
 
 if TYPE_CHECKING:
     from optuna.study import Study

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from betabo.optimizer.front import MOST_OBJECTIVES, hypervolumes, reference_point
 from betabo.optuna.best import losses_of
+from betabo.problem.front import MOST_OBJECTIVES, hypervolumes, reference_point
 from betabo.report import boundary, figures
 from betabo.report.facts import StudyFacts, best_so_far, centre_trial, number, usual_values
 from betabo.report.goodness import Goodness, doubts, leave_one_out

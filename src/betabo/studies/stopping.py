@@ -7,12 +7,12 @@ from collections.abc import Sequence
 from optuna.study import Study
 
 from betabo.optimizer.config import Config
-from betabo.optimizer.front import hypervolumes, reference_point
 from betabo.optimizer.remaining import RemainingGain, remaining_gain
 from betabo.optimizer.stopping import Progress, StopChoice, Stopping
 from betabo.optuna.best import directions_of, losses_of
 from betabo.optuna.model import known_data
 from betabo.optuna.trials import TrialRecord, read_trials
+from betabo.problem.front import hypervolumes, reference_point
 from betabo.studies.errors import StudyError
 from betabo.studies.plan import Plan
 

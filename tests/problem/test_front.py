@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from betabo.optimizer.front import hypervolumes, pareto_front, reference_point
+from betabo.problem.front import hypervolumes, pareto_front, reference_point
 
 
 def test_reference_lies_beyond_the_worst() -> None:
