@@ -210,3 +210,12 @@ def test_progress_is_shown_as_asked_for(
 ) -> None:
     monkeypatch.setattr("betabo.cli.run.console", lambda: Console(force_terminal=terminal))
     assert ProgressStyle.choose(quiet=quiet, plain=plain) is expected
+
+
+def test_a_run_that_ends_before_its_first_trial_says_why(
+    run: Run, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    one, _ = run()
+    monkeypatch.setattr(one, "_stopped", "the time of 1 s is used up")
+    one.summarize("")
+    assert "no trial was begun; stopped: the time of 1 s is used up" in capsys.readouterr().out

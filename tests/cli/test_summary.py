@@ -59,12 +59,12 @@ def test_the_hint_names_the_bounds() -> None:
     print_bound_hint(console, {}, "s")
     assert text(console) == ""
     gains = [GainBeyond("lr", "upper", 0.1, 0.3, 0.5, -0.1, 1.0), GainBeyond("n", "lower", 4, 2, -2.0, -3.0, -1.0)]
-    print_bound_hint(console, {"lr": "upper", "n": "lower"}, "my study", gains)
+    print_bound_hint(console, {"lr": "upper", "n": "lower"}, "my study", gains, " --storage s.db")
     assert text(console).splitlines() == [
         "lr (upper), n (lower) sit on bounds: the box may be too small there",
         "  beyond lr = 0.1, up to 0.3, the best value would improve by about 0.5 (80 % interval -0.1 to 1)",
         "  beyond n = 4, up to 2, values would be worse by about 2 (gain: 80 % interval -3 to -1)",
-        "if values beyond make sense: betabo widen 'my study' lr=LOW..HIGH n=LOW..HIGH",
+        "if values beyond make sense: betabo widen 'my study' lr=LOW..HIGH n=LOW..HIGH --storage s.db",
     ]
 
 

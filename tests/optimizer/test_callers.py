@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 import time
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import BrokenExecutor, Executor, Future, ThreadPoolExecutor
 from multiprocessing.pool import ThreadPool
 from typing import Any
 
@@ -118,3 +118,24 @@ def test_what_cannot_call_is_refused() -> None:
 
     with pytest.raises(ValueError, match="Plain does not say how many workers it has; pass workers= too"):
         make_caller(bowl, None, Plain())
+
+
+class Broken(Executor):
+    """Takes a few points, and then no more."""
+
+    def __init__(self, most: int) -> None:
+        self.left = most
+
+    def submit(self, fn: Any, /, *args: Any, **kwargs: Any) -> Any:
+        if self.left == 0:
+            raise BrokenExecutor("a process died")
+        self.left -= 1
+        future: Future[Any] = Future()
+        future.set_result(fn(*args, **kwargs))
+        return future
+
+
+def test_an_executor_that_breaks_loses_nothing() -> None:
+    result = minimize(bowl, BOX, budget=6, seed=0, workers=1, executor=Broken(3))
+    assert (result.nfev, result.nfail) == (6, 3)
+    assert result.history[-1].error == "BrokenExecutor: a process died"

@@ -168,3 +168,31 @@ class TestAccuracy:
     def test_that_is_impossible_is_refused(self) -> None:
         with pytest.raises(ValueError, match=r"the variance is -1\.0, expected a number >= 0"):
             Optimizer([(0.0, 10.0)], known_points=[{"x0": 5.0, "value": 1.5, "variance": -1}])
+
+
+def test_results_that_a_known_constraint_forbids_are_left_out() -> None:
+    points = [([1.0, 0.1], 0.2), ([9.0, 0.9], 0.5)]
+    with pytest.warns(UserWarning, match=r"violates x0 >= 5 and is left out"):
+        search = Optimizer(BOX, known=["x0 >= 5"], known_points=points, seed=0)
+    assert [evaluation.value for evaluation in search.history] == [0.5]
+
+
+def test_a_parameter_may_be_called_state() -> None:
+    space = {"state": Categorical(["CA", "NY"]), "x": Float(0, 1)}
+    rows = [{"state": "CA", "x": 0.5, "value": 1.0}, {"state": "NY", "x": 0.25, "value": 2.0}]
+    assert len(Optimizer(space, known_points=rows, seed=0).history) == 2
+
+
+def test_a_table_needs_no_column_of_a_branch_that_it_lacks() -> None:
+    space = {
+        "model": Categorical(["svm", "tree"]),
+        "c": Float(1, 9, when={"model": "svm"}),
+        "depth": Int(1, 9, when={"model": "tree"}),
+    }
+    search = Optimizer(space, known_points=[{"model": "svm", "c": 2.0, "value": 1.0}], seed=0)
+    assert len(search.history) == 1
+
+
+def test_known_points_are_no_evaluations_without_gain() -> None:
+    known = [([a, b], bowl([a, b]) + 1) for a in np.linspace(0, 10, 5) for b in np.linspace(0, 1, 5)]
+    assert minimize(bowl, BOX, known_points=known, stop="plateau", budget=3, seed=0).nfev == 3

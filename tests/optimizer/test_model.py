@@ -103,3 +103,9 @@ def test_a_thorough_fit_of_values_without_noise_is_the_usual_one() -> None:
     usual = Output.fit(known(BOWL), BOWL, Config(), 0, None)
     thorough = Output.fit(known(BOWL), BOWL, Config(), 0, None, effort="thorough")
     assert thorough.state == usual.state
+
+    def test_the_variance_of_the_objective_is_not_that_of_a_constraint(self) -> None:
+        small = 0.01 * (POINTS[:, :1] - 0.3)  # of an accuracy that says nothing of the objective's
+        found = Surrogate.fit(known(100 * BOWL, small), Config(kernel="rbf", noise=4.0), seed=0)
+        low, high = found.constraints[0].quantiles([[0.05, 0.5], [0.95, 0.5]], [0.5])[:, 0]
+        assert low < 0 < high

@@ -179,3 +179,15 @@ def test_what_is_no_rule_is_refused() -> None:
         Regret(risk=2)
     with pytest.raises(ValueError, match="evaluations is 0"):
         Plateau(0)
+
+
+def test_rules_follow_the_volume_of_few_objectives() -> None:
+    with pytest.raises(ValueError, match="there are 5 objectives, expected at most 4"):
+        Stopping.of(None, None, "plateau", ["minimize"] * 5)
+
+
+def test_nothing_is_a_plateau_before_all_constraints_hold() -> None:
+    search = Optimizer(BOX, objectives={"a": "minimize", "b": "minimize"}, constraints={"c": "<= 0"}, seed=0)
+    for i in range(8):
+        search.tell([float(i), 1.0], {"a": 1.0, "b": 2.0, "c": 1.0})
+    assert search.progress().finite == []

@@ -19,7 +19,7 @@ from optuna.samplers import PartialFixedSampler
 from optuna.study import Study
 from optuna.trial import Trial, TrialState, create_trial
 
-from betabo import Categorical, Config, Float, Int, Space
+from betabo import Categorical, Config, Float, Int, Problem, Space
 from betabo.kernels import BetaMaternKernel
 from betabo.kernels.catalogue import KERNELS
 from betabo.optuna import BetaSampler
@@ -36,6 +36,9 @@ def _quiet() -> Iterator[None]:
     optuna.logging.set_verbosity(optuna.logging.WARNING)
     yield
     optuna.logging.set_verbosity(optuna.logging.INFO)
+
+
+BOX_SPACE = {"x": Float(-5, 5), "y": Float(0, 3)}
 
 
 def bowl(trial: Trial) -> float:
@@ -291,6 +294,16 @@ class TestConstraints:
         trial.set_constraint("sum", 0.8 - x - y)
         return x + 2 * y
 
+    def test_a_measurement_that_is_missing_is_said(self) -> None:
+        study = optuna.create_study(sampler=sampler(search_space=Problem(BOX_SPACE, constraints={"heat": ">= 1"})))
+
+        def misspelled(trial: Trial) -> float:
+            trial.set_user_attr("haet", 2.0)
+            return bowl(trial)
+
+        with pytest.raises(ValueError, match=r"trial 0 has no user attribute 'heat'.* Did you mean 'haet'"):
+            study.optimize(misspelled, n_trials=1)
+
     # The probability of an improvement is largest where the improvement is tiny: it creeps.
     @pytest.mark.parametrize(
         ("acquisition", "reached"), [("log_ei", 0.9), ("ei", 0.9), ("pi", 1.3), ("ucb", 0.9), ("corrected_ei", 0.9)]
@@ -433,6 +446,11 @@ class TestSpace:
     def test_a_space_too_fine_is_refused_before_the_first_trial(self) -> None:
         with pytest.raises(ValueError, match="2\\*\\*52"):
             sampler(search_space={"seed": IntDistribution(0, 2**53)})
+
+    def test_may_be_the_dictionary_of_one(self) -> None:
+        study = optuna.create_study(sampler=sampler(search_space=BOX_SPACE))
+        study.optimize(bowl, n_trials=2)
+        assert [set(point) for point in points(study)] == [{"x", "y"}] * 2
 
     def test_is_translated_once(self, monkeypatch: pytest.MonkeyPatch) -> None:
         made: list[Any] = []

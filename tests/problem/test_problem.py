@@ -61,3 +61,12 @@ def test_is_given_as_a_whole_or_in_parts() -> None:
 def test_mistakes_in_objectives_are_named(objectives: Any, error: type[Exception], message: str) -> None:
     with pytest.raises(error, match=message):
         Problem(SPACE, objectives=objectives)
+
+
+def test_any_name_of_a_constraint_is_read_again() -> None:
+    problem = Problem(SPACE, constraints={"max temp": "<= 80", "°C": "20..80"})
+    assert Problem.from_json(SPACE, json.loads(json.dumps(problem.to_json()))) == problem
+
+
+def test_constraints_may_be_a_list_of_texts() -> None:
+    assert Problem.from_json(SPACE, {"constraints": ["t <= 80"]}).constraints == (Limit("t", high=80.0),)

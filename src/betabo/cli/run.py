@@ -151,11 +151,13 @@ class StudyRun:
     def summarize(self, storage_option: str, points: bool = True) -> None:
         """Print what was found, where the box may be too small, and what to do next; no parameters without `points`.
 
-        Nothing of a study without trials: its error says all.
+        Of a study without trials only why it was stopped: otherwise its error says all.
         """
         plan, screen = self._plan, self._screen
         finished = self._finished()
         if not self._trials:
+            if self._stopped:
+                screen.print(f"no trial was begun; stopped: {self._stopped}", soft_wrap=True)
             return
         states = [trial.state for trial in self._trials]
         failed = f", {states.count('failed')} failed" if "failed" in states else ""
@@ -173,7 +175,8 @@ class StudyRun:
             number = recommended.trial if recommended is not None else next(iter(best), None)
             for trial in self._trials:
                 if trial.number == number:
-                    print_bound_hint(screen, trial.faces, plan.study, self._gains_beyond(trial.faces))
+                    gains = self._gains_beyond(trial.faces)
+                    print_bound_hint(screen, trial.faces, plan.study, gains, storage_option)
         if finished < plan.trials and not self._stopped:
             screen.print("everything is stored; the same command again goes on")
         print_next(screen, plan.study, storage_option)

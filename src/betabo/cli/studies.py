@@ -14,7 +14,7 @@ import typer
 
 from betabo.cli.errors import user_errors, warn
 from betabo.cli.names import file_name
-from betabo.cli.options import DEFAULT_STORAGE, AsJson, Storage, StudyName, print_json
+from betabo.cli.options import DEFAULT_STORAGE, AsJson, Storage, StudyName, print_json, storage_option
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -115,6 +115,7 @@ def show(
 
 @user_errors
 def best(
+    context: typer.Context,
     name: StudyName,
     storage: Storage = DEFAULT_STORAGE,
     as_json: AsJson = False,
@@ -140,7 +141,8 @@ def best(
     print_best(screen, trials, directions, recommended=recommended)
     if len(directions) == 1 and found:
         number = found[0].number if recommended is None else recommended.trial
-        print_bound_hint(screen, next(trial.faces for trial in trials if trial.number == number), name)
+        faces = next(trial.faces for trial in trials if trial.number == number)
+        print_bound_hint(screen, faces, name, storage_option=storage_option(context, storage))
 
 
 @user_errors

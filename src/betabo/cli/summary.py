@@ -79,7 +79,11 @@ def print_point(screen: Console, parameters: Mapping[str, object], on_bound: Map
 
 
 def print_bound_hint(
-    screen: Console, on_bound: Mapping[str, str], study: str, gains: Sequence[GainBeyond] = ()
+    screen: Console,
+    on_bound: Mapping[str, str],
+    study: str,
+    gains: Sequence[GainBeyond] = (),
+    storage_option: str = "",
 ) -> None:
     """Say that the box may be too small where the best point touches it, and what lies beyond.
 
@@ -88,6 +92,7 @@ def print_bound_hint(
         on_bound: The bounds that the best point is on.
         study: Name of the study.
         gains: Estimates of what a wider box would gain.
+        storage_option: What a command needs to find the study, empty for the default storage.
     """
     if not on_bound:
         return
@@ -99,7 +104,9 @@ def print_bound_hint(
         screen.print(f"  {describe_gain(gain)}", style="magenta", soft_wrap=wrap)
     ranges = " ".join(f"{name}=LOW..HIGH" for name in on_bound)
     screen.print(
-        f"if values beyond make sense: betabo widen {shlex.quote(study)} {ranges}", style="magenta", soft_wrap=wrap
+        f"if values beyond make sense: betabo widen {shlex.quote(study)} {ranges}{storage_option}",
+        style="magenta",
+        soft_wrap=wrap,
     )
 
 

@@ -116,7 +116,10 @@ class ParallelCaller(Caller):
         elif isinstance(self._executor, SubmitExecutor):
             # Dask answers an equal call from its memory, unless it is told that a function may have other results.
             options = {"pure": False} if type(self._executor).__module__.startswith("distributed") else {}
-            self._hear(number, self._executor.submit(call, self._fun, point, **options))
+            try:
+                self._hear(number, self._executor.submit(call, self._fun, point, **options))
+            except Exception as error:  # a pool that broke takes no more points, and what is known must not be lost
+                self._ended.put((number, partial(_raise, error)))
         elif self._executor is not None:
             self._executor.apply_async(
                 call,

@@ -105,7 +105,8 @@ def _from_rows(rows: Sequence[Mapping[str, Any]], problem: Problem, where: str) 
     space, results = problem.space, dict.fromkeys((*problem.names, *problem.measured))
     columns = dict.fromkeys(str(name) for row in rows for name in row)
     needed = {name: _column(name, columns) for name, p in space.parameters.items() if not isinstance(p, Fixed)}
-    for name in (*needed.values(), *results):
+    always = [column for name, column in needed.items() if not getattr(space.parameters[name], "when", ())]
+    for name in (*always, *results):
         if rows and name not in columns:
             raise ValueError(
                 f"{where} lacks the column {name!r}; it has {', '.join(columns)}, expected one for each parameter "
@@ -113,7 +114,7 @@ def _from_rows(rows: Sequence[Mapping[str, Any]], problem: Problem, where: str) 
             )
     pairs = []
     for row in rows:
-        if str(row.get("state", "")) not in _ENDED:
+        if "state" not in needed.values() and str(row.get("state", "")) not in _ENDED:
             continue
         given = {name: key for name, key in needed.items() if not _is_absent(space.parameters[name], row.get(key))}
         values = {name: _as_parameter(space.parameters[name], row.get(key)) for name, key in given.items()}

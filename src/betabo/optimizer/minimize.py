@@ -155,7 +155,7 @@ def minimize(
                 answer = None if callback is None else callback(optimizer.result(refit=False))
                 if isinstance(answer, (bool, np.bool_)) and answer:
                     message = message or "the callback asked to stop"
-                elif len(optimizer.evaluated) < budget:
+                elif len(optimizer.evaluated) < budget and not stopping.is_empty:
                     message = message or stopping.reason(optimizer.progress())
         except TooManyFailuresError as error:
             message, complete = str(error), False

@@ -195,8 +195,10 @@ class Surrogate:
         columns = [*data.objectives.T, *data.constraints.T]
         variances = [*data.variances.reshape(-1, count).T, *np.full_like(data.constraints, np.nan).T]
         starts = list(states) if len(states) == len(columns) else [None] * len(columns)
+        # A configured variance is that of the objective's noise, not of what is measured beside it.
+        beside = config if isinstance(config.noise, str) else replace(config, noise="unknown")
         outputs = tuple(
-            Output.fit(data, column, config, seed + i, start, known, effort)
+            Output.fit(data, column, config if i < count else beside, seed + i, start, known, effort)
             for i, (column, known, start) in enumerate(zip(columns, variances, starts, strict=True))
         )
         return cls(outputs[:count], outputs[count:])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import warnings
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, replace
 from pathlib import Path
@@ -112,6 +113,10 @@ class Optimizer:
         self._region = self.problem.region(self.seed)
         self._queue = [self._unit(point) for point in self.problem.initial]
         for known in read_known(self.problem.known_points, self.problem):
+            if self._region is not None and (violated := self._region.violated(np.array(known.unit))):
+                point = self.space.from_unit(np.array(known.unit))
+                warnings.warn(f"known point {point} violates {violated} and is left out", stacklevel=2)
+                continue
             self.history.append(self._evaluation(Pending(known.unit, "known"), known.value))
         self._states: tuple[FitState, ...] = ()
 
@@ -295,8 +300,11 @@ class Optimizer:
             None if e.failed or problem.violation(e.measured) else problem.losses(e.numbers)[0] for e in self.history
         ]
         if len(problem.objectives) > 1:
-            values = [-volume for volume in self.result(refit=False).hypervolume or ()]
-        return Progress(values, self.space.dims, self.config.design_size(self.space.dims), self.remaining_gain)
+            volumes = self.result(refit=False).hypervolume or ()
+            values = [-volume if volume > 0 else None for volume in volumes]
+        known = len(self.history) - len(self.evaluated)
+        design = max(known, self.config.design_size(self.space.dims))
+        return Progress(values, self.space.dims, design, self.remaining_gain)
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the search to a JSON file, whole or not at all."""

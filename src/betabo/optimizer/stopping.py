@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from typing import Protocol, TypeAlias
 
 from betabo.optimizer.remaining import RemainingGain
+from betabo.problem.front import MOST_OBJECTIVES
 from betabo.space.checks import finite_number, integer
 from betabo.suggestions import did_you_mean
 
@@ -174,6 +175,11 @@ class Stopping:
                 raise TypeError(f"stop is {rule!r}, expected {_EXPECTED}.")
         if len(directions) > 1 and (target is not None or any(isinstance(rule, Regret) for rule in rules)):
             raise ValueError(f"there are {len(directions)} objectives, expected one for a target or for stop='regret'.")
+        if len(directions) > MOST_OBJECTIVES and rules:
+            raise ValueError(
+                f"there are {len(directions)} objectives, expected at most {MOST_OBJECTIVES} for a rule to stop by: "
+                "the volume of more takes too long to follow."
+            )
         seconds = None if timeout is None else parse_duration(timeout)
         good = None if target is None else finite_number("target", target)
         return cls(seconds, good, directions[0] == "maximize", rules)

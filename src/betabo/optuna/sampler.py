@@ -7,7 +7,7 @@ import random
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
-from typing import Any
+from typing import Any, TypeGuard
 
 import numpy as np
 from optuna.distributions import BaseDistribution
@@ -25,7 +25,8 @@ from betabo.optuna.model import StudyModel
 from betabo.optuna.space import conditions_of, decode, from_distributions, is_searchable, to_distributions
 from betabo.optuna.study_data import StudyData
 from betabo.problem import Problem
-from betabo.space import Space
+from betabo.space import Parameter, Space, as_space
+from betabo.suggestions import did_you_mean
 from betabo.surrogate import FitState
 
 _logger = logging.getLogger(__name__)
@@ -71,10 +72,10 @@ class BetaSampler(BaseSampler):
 
     Args:
         config: The configuration as a whole, in place of `settings`.
-        search_space: The parameters, as a `Space`, as Optuna's distributions or as a whole `Problem`, where they are
-            known beforehand: the starting points then fill the space evenly from the first trial on. No proposal
-            violates a known constraint of a problem; its limits are of user attributes that the objective sets, such
-            as `trial.set_user_attr("temperature", 75)`.
+        search_space: The parameters, as a `Space` or its dictionary, as Optuna's distributions or as a whole `Problem`,
+            where they are known beforehand: the starting points then fill the space evenly from the first trial on. No
+            proposal violates a known constraint of a problem; its limits are of user attributes that the objective
+            sets, such as `trial.set_user_attr("temperature", 75)`.
         seed: Seed; None draws one. With one worker, the same seed gives the same trials.
         independent_sampler: Sampler of the parameters that the model does not propose; random by default.
         n_startup_trials: Optuna's word for `starting_points`.
@@ -98,7 +99,7 @@ class BetaSampler(BaseSampler):
         self,
         *,
         config: Config | None = None,
-        search_space: Space | Problem | Mapping[str, BaseDistribution] | None = None,
+        search_space: Space | Problem | Mapping[str, BaseDistribution | Parameter] | None = None,
         seed: int | None = None,
         independent_sampler: BaseSampler | None = None,
         n_startup_trials: int | None = None,
@@ -119,6 +120,8 @@ class BetaSampler(BaseSampler):
         self._problem = search_space if isinstance(search_space, Problem) else None
         if isinstance(search_space, Problem):
             search_space = search_space.space
+        if isinstance(search_space, Mapping) and not _are_distributions(search_space):
+            search_space = as_space(search_space)
         self._region = None if self._problem is None else self._problem.region(self._seed)
         known = to_distributions(search_space) if isinstance(search_space, Space) else search_space
         self._known = None if known is None else _free(known)
@@ -194,12 +197,12 @@ class BetaSampler(BaseSampler):
     def after_trial(self, study: Study, trial: FrozenTrial, state: TrialState, values: Sequence[float] | None) -> None:
         """Store the constraints of the trial, and pass on to the independent sampler."""
         if state in (TrialState.COMPLETE, TrialState.PRUNED):
-            constraints = self._constraints_of(trial)
+            constraints = self._constraints_of(trial, complete=state == TrialState.COMPLETE)
             if constraints:
                 _store(study, trial, {f"{CONSTRAINT}{name}": excess for name, excess in constraints.items()})
         self._independent.after_trial(study, trial, state, values)
 
-    def _constraints_of(self, trial: FrozenTrial) -> dict[str, float]:
+    def _constraints_of(self, trial: FrozenTrial, *, complete: bool) -> dict[str, float]:
         """The constraints of a finished trial that its objective did not set itself, by name."""
         found: dict[str, float] = {}
         if self._constraints_func is not None:
@@ -209,6 +212,12 @@ class BetaSampler(BaseSampler):
         for limit in () if self._problem is None else self._problem.constraints:
             if limit.name in trial.user_attrs:
                 found |= dict(zip(limit.labels, limit.excess(float(trial.user_attrs[limit.name])), strict=True))
+            elif complete and not any(label in trial.constraints for label in limit.labels):
+                raise ValueError(
+                    f"trial {trial.number} has no user attribute {limit.name!r} for the constraint "
+                    f"{limit.name} {limit}; set it in the objective: trial.set_user_attr({limit.name!r}, ...)."
+                    f"{did_you_mean(limit.name, trial.user_attrs)}"
+                )
         return {name: value for name, value in found.items() if name not in trial.constraints}
 
     def _propose(self, study: Study, trial: FrozenTrial, search_space: dict[str, BaseDistribution]) -> _Proposed:
@@ -285,6 +294,10 @@ def _step(proposal: Proposal, signature: list[Any]) -> dict[str, Any]:
         step["states"] = [asdict(state) for state in proposal.states]
         step["signature"] = signature
     return step
+
+
+def _are_distributions(entries: Mapping[str, Any]) -> TypeGuard[Mapping[str, BaseDistribution]]:
+    return all(isinstance(entry, BaseDistribution) for entry in entries.values())
 
 
 def _last_states(trials: Sequence[FrozenTrial], signature: list[Any]) -> tuple[FitState, ...]:

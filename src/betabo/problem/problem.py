@@ -21,7 +21,13 @@ DIRECTIONS: tuple[Direction, ...] = get_args(Direction)
 ObjectivesLike: TypeAlias = "Direction | Mapping[str, Direction]"
 """A direction, or one for each named objective, such as `{"loss": "minimize", "speed": "maximize"}`."""
 
-_MEASURED = record({}, {"objectives": table(one_of(DIRECTIONS)), "constraints": listing(text), "known": listing(text)})
+
+def _texts(value: Any, place: str) -> None:
+    """Texts by name, or a list of texts."""
+    (table(text) if isinstance(value, Mapping) else listing(text))(value, place)
+
+
+_MEASURED = record({}, {"objectives": table(one_of(DIRECTIONS)), "constraints": _texts, "known": listing(text)})
 
 
 @dataclass(frozen=True)
@@ -147,7 +153,7 @@ class Problem:
         if self.objectives != {VALUE: "minimize"}:
             described["objectives"] = dict(self.objectives)
         if self.constraints:
-            described["constraints"] = [f"{limit.name} {limit}" for limit in self.constraints]
+            described["constraints"] = {limit.name: str(limit) for limit in self.constraints}
         if self.known:
             described["known"] = [_as_text(constraint) for constraint in self.known]
         return described
