@@ -79,16 +79,22 @@ class Search(RuleBasedStateMachine):
 
     @rule(u=units, v=units, number=numbers, value=values)
     def tell_what_was_never_asked_for(self, u: float, v: float, number: int, value: float) -> None:
-        point = self.somewhere(u, v, number)
-        self.optimizer.tell(point, value)
-        self.told.append((point, value, False))
+        self.tell_uninvited(self.somewhere(u, v, number), value)
 
     @precondition(lambda self: self.told)
     @rule(number=numbers, value=st.one_of(values, st.none()))
     def tell_again(self, number: int, value: float | None) -> None:
-        point, _, _ = self.told[number % len(self.told)]
+        self.tell_uninvited(self.told[number % len(self.told)][0], value)
+
+    def tell_uninvited(self, point: Any, value: float | None) -> None:
+        """Tell a point of one's own, which is the pending one if it is the same; tell nothing close to one."""
+        unit = self.optimizer.space.to_unit(point)
+        close = [p for p in self.pending if np.abs(self.optimizer.space.to_unit(p) - unit).max() < 1e-3]
+        if close and [self.flat(p) for p in close] != [self.flat(point)]:
+            return
         self.optimizer.tell(point, value)
-        self.told.append((point, value, False))
+        self.told.append((point, value, bool(close)))
+        self.pending = [p for p in self.pending if not close or p is not close[0]]
 
     @rule(then_ask=st.booleans())
     def save_and_load(self, then_ask: bool) -> None:

@@ -51,7 +51,7 @@ def test_is_given_as_a_whole_or_in_parts() -> None:
 @pytest.mark.parametrize(
     ("objectives", "error", "message"),
     [
-        ("minimise", ValueError, "objective value is 'minimise', expected .* Did you mean 'minimize'"),
+        ("minimise", ValueError, "direction is 'minimise', expected .* Did you mean 'minimize'"),
         ({"loss": "down"}, ValueError, "objective loss is 'down', expected 'minimize' or 'maximize'"),
         ({}, ValueError, "objectives is empty"),
         ({"": "minimize"}, ValueError, "an objective's name is '', expected some text"),

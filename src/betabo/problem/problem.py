@@ -186,7 +186,8 @@ def _as_objectives(objectives: Any) -> dict[str, Direction]:
             raise ValueError(f"an objective's name is {name!r}, expected some text.")
         if direction not in DIRECTIONS:
             hint = did_you_mean(direction, DIRECTIONS) if isinstance(direction, str) else ""
-            raise ValueError(f"objective {name} is {direction!r}, expected 'minimize' or 'maximize'.{hint}")
+            what = "direction" if name == VALUE else f"objective {name}"
+            raise ValueError(f"{what} is {direction!r}, expected 'minimize' or 'maximize'.{hint}")
     return dict(objectives)
 
 
