@@ -1,9 +1,12 @@
 from __future__ import annotations
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 
 from betabo.lab.bench import read_results, values_at
+from betabo.lab.bench.results import run_files
 from betabo.lab.problems import problem_by_name
 
 
@@ -46,3 +49,10 @@ def test_values_after_some_evaluations(tiny_folder) -> None:
 def test_an_empty_folder_is_explained(tmp_path) -> None:
     with pytest.raises(ValueError, match="holds no runs; `betabo bench run"):
         read_results(tmp_path)
+
+
+def test_files_that_are_being_written_are_no_runs(tmp_path: Path) -> None:
+    for folder in ("betabo/levy", ".writing-1/levy"):
+        (tmp_path / folder).mkdir(parents=True)
+        (tmp_path / folder / "0.parquet").touch()
+    assert run_files(tmp_path) == [tmp_path / "betabo/levy/0.parquet"]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
+from glob import glob
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -73,8 +74,11 @@ def read_runs(folder: str | Path) -> list[dict[str, Any]]:
 
 
 def run_files(folder: Path) -> list[Path]:
-    """The files of the runs of a folder, in the order of their names."""
-    return sorted(folder.glob("*/*/*.parquet"))
+    """The files of the runs of a folder, in the order of their names.
+
+    Other workers write at the same time: what vanishes meanwhile, such as a hidden folder of theirs, is passed over.
+    """
+    return sorted(folder / path for path in glob("*/*/*.parquet", root_dir=folder))
 
 
 def values_at(results: pandas.DataFrame, at: int | None = None) -> pandas.DataFrame:
