@@ -294,6 +294,11 @@ class TestConstraints:
         trial.set_constraint("sum", 0.8 - x - y)
         return x + 2 * y
 
+    def test_a_problem_of_another_direction_is_refused(self) -> None:
+        study = optuna.create_study(sampler=sampler(search_space=Problem(BOX_SPACE, objectives="maximize")))
+        with pytest.raises(ValueError, match="objectives are to maximize, those of the study to minimize"):
+            study.optimize(bowl, n_trials=1)
+
     def test_a_measurement_that_is_missing_is_said(self) -> None:
         study = optuna.create_study(sampler=sampler(search_space=Problem(BOX_SPACE, constraints={"heat": ">= 1"})))
 

@@ -19,6 +19,7 @@ from betabo.optimizer.config import Config
 from betabo.optimizer.core import Proposal, mix_seeds, propose
 from betabo.optimizer.data import Points
 from betabo.optuna.attributes import CONSTRAINT, PROPOSAL, STEP
+from betabo.optuna.best import directions_of
 from betabo.optuna.box import branches
 from betabo.optuna.known import with_known
 from betabo.optuna.model import StudyModel
@@ -191,7 +192,14 @@ class BetaSampler(BaseSampler):
         return self._independent.sample_independent(study, trial, param_name, param_distribution)
 
     def before_trial(self, study: Study, trial: FrozenTrial) -> None:
-        """Pass on to the independent sampler."""
+        """See that problem and study agree, and pass on to the independent sampler."""
+        directions = directions_of(study)
+        if self._problem is not None and self._problem.directions != directions:
+            raise ValueError(
+                f"the problem's objectives are to {_listed(self._problem.directions)}, those of the study to "
+                f"{_listed(directions)}; give both the same, such as optuna.create_study(directions=[...]) and "
+                "Problem(..., objectives=...)."
+            )
         self._independent.before_trial(study, trial)
 
     def after_trial(self, study: Study, trial: FrozenTrial, state: TrialState, values: Sequence[float] | None) -> None:
@@ -294,6 +302,10 @@ def _step(proposal: Proposal, signature: list[Any]) -> dict[str, Any]:
         step["states"] = [asdict(state) for state in proposal.states]
         step["signature"] = signature
     return step
+
+
+def _listed(directions: Sequence[str]) -> str:
+    return " and ".join(directions)
 
 
 def _are_distributions(entries: Mapping[str, Any]) -> TypeGuard[Mapping[str, BaseDistribution]]:
