@@ -9,7 +9,7 @@ from optuna.distributions import CategoricalDistribution, FloatDistribution
 from optuna.trial import FrozenTrial, TrialState, create_trial
 
 from betabo.optuna.attributes import PROPOSAL, REASON, RETRY_OF, SECONDS, STEP, WORKER
-from betabo.optuna.trial_schema import check_trial
+from betabo.optuna.trial_schema import check_choices, check_trial
 from betabo.schema import SchemaError
 
 STATE = {"parameters": {"raw": [0.5]}, "noise": 0.1}
@@ -85,3 +85,13 @@ def test_a_number_has_to_be_a_number() -> None:
     made._params["x"] = "half"
     with pytest.raises(SchemaError, match=r"trial 3.x is 'half', expected a number"):
         check_trial(made, 1)
+
+
+def test_choices_of_a_study_never_change() -> None:
+    known = {"act": CategoricalDistribution(["relu", None])}
+    check_choices(trial(), known)
+    with pytest.raises(SchemaError, match=r"act has the choices \('relu', None\), expected \('relu', 'tanh'\)"):
+        check_choices(trial(), {"act": CategoricalDistribution(["relu", "tanh"])})
+    new: dict[str, CategoricalDistribution] = {}
+    check_choices(trial(), new)
+    assert new == known

@@ -77,6 +77,24 @@ def check_trial(trial: FrozenTrial, objectives: int) -> None:
     table(_value)(constraints, f"{place}.constraints")
 
 
+def check_choices(trial: FrozenTrial, known: dict[str, CategoricalDistribution]) -> None:
+    """Refuse a trial with other choices than those before it: Optuna lets the choices of a study never change.
+
+    Args:
+        trial: The trial, as Optuna read it.
+        known: The choices of the trials before it, by the name of the parameter; new ones are added.
+
+    Raises:
+        SchemaError: They differ; the message says where.
+    """
+    for name, distribution in trial.distributions.items():
+        if isinstance(distribution, CategoricalDistribution) and distribution != known.setdefault(name, distribution):
+            raise SchemaError(
+                f"trial {trial.number}.{name} has the choices {shortened(repr(distribution.choices), 60)}, expected "
+                f"{shortened(repr(known[name].choices), 60)} as before."
+            )
+
+
 def _value(value: Any, place: str) -> None:
     """A number, which may be infinite; Optuna itself stores no NaN."""
     if not isinstance(value, int | float) or isinstance(value, bool) or math.isnan(value):

@@ -9,6 +9,7 @@ from contextlib import contextmanager
 from functools import partial, wraps
 from typing import Any, TypeVar
 
+from optuna.distributions import CategoricalDistribution
 from optuna.exceptions import UpdateFinishedTrialError
 from optuna.storages import BaseStorage, RDBStorage, get_storage
 from optuna.storages._rdb.models import BaseModel
@@ -17,7 +18,7 @@ from sqlalchemy import text
 from sqlalchemy.engine import Engine
 from sqlalchemy.orm import Session
 
-from betabo.optuna.trial_schema import check_trial
+from betabo.optuna.trial_schema import check_choices, check_trial
 from betabo.schema import SchemaError, shortened
 from betabo.studies.database_errors import with_patience
 from betabo.studies.errors import DamagedStudyError, StudyError
@@ -27,7 +28,7 @@ T = TypeVar("T")
 
 _logger = logging.getLogger(__name__)
 
-_UNREADABLE = (ValueError, TypeError, LookupError, AttributeError, AssertionError, RecursionError)
+_UNREADABLE = (ValueError, TypeError, LookupError, ArithmeticError, AttributeError, AssertionError, RecursionError)
 
 
 def _patient(name: str, reads: bool = False) -> Callable[..., Any]:
@@ -83,6 +84,7 @@ class PatientStorage(BaseStorage):
         self._cached = get_storage(backend)  # which reads finished trials once
         self._thread = threading.local()
         self._checked: set[int] = set()  # ids of trials that have ended and are as they should be
+        self._choices: dict[int, dict[str, CategoricalDistribution]] = {}  # of each study, by its id
 
     def __reduce__(self) -> tuple[Callable[..., Any], tuple[Any, ...]]:
         from betabo.studies.storage import open_storage
@@ -148,6 +150,7 @@ class PatientStorage(BaseStorage):
             for trial in trials:
                 if trial._trial_id not in self._checked:
                     check_trial(trial, objectives)
+                    check_choices(trial, self._choices.setdefault(study_id, {}))
                     if trial.state.is_finished():
                         self._checked.add(trial._trial_id)
         return trials
@@ -155,6 +158,7 @@ class PatientStorage(BaseStorage):
     def delete_study(self, study_id: int) -> None:
         """Delete a study; one that an earlier attempt deleted is no error."""
         attempts = 0
+        self._choices.pop(study_id, None)  # a database gives the id again
 
         def delete() -> None:
             nonlocal attempts
