@@ -47,8 +47,7 @@ class Proposal:
         points: `count x d`, admissible points of the unit cube.
         origins: Where each comes from: `"start"` for the starting design, `"model"` for the model, `"local"` for a step
             near the best point.
-        states: Hyperparameters to start the next fits from, one for each objective and constraint, and then one of the
-            local model if there is one.
+        states: Hyperparameters to start the next fits from, one for each objective and constraint.
         diagnostics: Figures of the fit and of the points, JSON-able; empty for starting points.
         surrogate: The fitted models of the whole cube; None where they were not asked.
     """
@@ -103,7 +102,7 @@ def propose(
         snap, neighbours = _inside(region, data, neighbours)
     first = data.total if index is None else index
     outputs = data.objectives.shape[1] + data.constraints.shape[1]
-    states, local_state = tuple(states[:outputs]), states[outputs] if len(states) > outputs else None
+    states = tuple(states[:outputs])
     points: list[Points] = []
     origins: list[Origin] = []
     diagnostics: dict[str, Any] = {}
@@ -116,11 +115,9 @@ def propose(
                 chosen = _design_point(data, points, config, seed, number, snap, region)
                 origins.append("start")
             elif not _sees_noise(data, config, states) and (
-                local := _local(
-                    data, points, origins, config, purpose, local_state, numeric, anywhere, neighbours, region
-                )
+                local := _local(data, points, origins, config, purpose, numeric, anywhere, neighbours, region)
             ):
-                chosen, local_state, figures = local
+                chosen, figures = local
                 diagnostics = diagnostics or figures
                 origins.append("local")
             else:
@@ -143,8 +140,6 @@ def propose(
                     diagnostics.get("acquisition_seconds", 0.0) + time.perf_counter() - began
                 )
             points.append(chosen if region is None else region.settle(chosen))
-    if local_state is not None and len(states) == outputs:
-        states = (*states, local_state)
     return Proposal(np.stack(points), origins, states, diagnostics, surrogate)
 
 
@@ -169,13 +164,12 @@ def _local(
     origins: list[Origin],
     config: Config,
     seed: int,
-    state: FitState | None,
     numeric: npt.NDArray[np.bool_] | None,
     snap: Snap,
     neighbours: Snap | None,
     region: Region | None,
-) -> tuple[Points, FitState, dict[str, Any]] | None:
-    """A point near the best one, with the state and the figures of its fit; None if that is not what is to be done."""
+) -> tuple[Points, dict[str, Any]] | None:
+    """A point near the best one, with the figures of its fit; None if that is not what is to be done."""
     if not config.takes_local_steps or data.values.ndim > 1 or data.constraints.shape[1]:
         return None
     steps = [*data.steps, *(Step(origin, None, under_way=True) for origin in origins)]
@@ -189,7 +183,6 @@ def _local(
         reach,
         seed=seed,
         noise=noise_model(data, config),
-        state=state,
         numeric=numeric,
         snap=snap,
         neighbours=neighbours,
@@ -201,7 +194,7 @@ def _local(
     if new is None:
         return None
     seconds = time.perf_counter() - began - found.diagnostics["fit_seconds"]
-    return new, found.state, {**found.diagnostics, "acquisition_seconds": seconds}
+    return new, {**found.diagnostics, "acquisition_seconds": seconds}
 
 
 def _sees_noise(data: Data, config: Config, states: Sequence[FitState]) -> bool:
