@@ -15,6 +15,7 @@ import json
 import time
 import warnings
 from collections.abc import Callable
+from importlib import import_module
 from itertools import product
 from math import exp
 from pathlib import Path
@@ -136,6 +137,8 @@ def done(path: Path) -> list[dict[str, Any]]:
 def run(arguments: argparse.Namespace) -> None:
     """Do the searches that are missing; each is a line of JSON in a file of its method, size of batches and seed."""
     arguments.out.mkdir(parents=True, exist_ok=True)
+    for constant in arguments.replace:
+        replace_constant(constant)
     q, seeds = arguments.batch, range(arguments.first_seed, arguments.first_seed + arguments.seeds)
     for method, seed in product(arguments.methods, seeds):
         label = arguments.label or method
@@ -194,6 +197,15 @@ def table(arguments: argparse.Namespace) -> None:
             print(f"| {q} | {method} | {cell(logs)} | {wins} | {seconds[method]:.2f} |")
 
 
+def replace_constant(given: str) -> None:
+    """Give a constant of betabo another value for the experiment, such as `betabo.optimizer.model._DRAWS=0`."""
+    name, value = given.split("=")
+    module, _, constant = name.rpartition(".")
+    found = import_module(module)
+    assert hasattr(found, constant), name
+    setattr(found, constant, float(value) if "." in value else int(value))
+
+
 def main() -> None:
     """Run or show."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
@@ -206,6 +218,7 @@ def main() -> None:
     runner.add_argument("--seeds", type=int, default=3)
     runner.add_argument("--first-seed", type=int, default=0)
     runner.add_argument("--label", default="", help="name of the method in the file, for a version that was changed")
+    runner.add_argument("--replace", nargs="*", default=[], help="constants of betabo with other values")
     runner.add_argument("--out", type=Path, default=Path("out/batches"))
     runner.set_defaults(do=run)
     packer = commands.add_parser("pack", help="put the searches of a folder into one file")

@@ -24,6 +24,7 @@ import time
 from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -316,6 +317,8 @@ def wanted(arguments: argparse.Namespace) -> Iterator[tuple[str, Problem, str, i
 def run(arguments: argparse.Namespace) -> None:
     """Make the searches that are missing; each is a line of JSON in a file of its method, level and seed."""
     arguments.out.mkdir(parents=True, exist_ok=True)
+    for constant in arguments.replace:
+        replace_constant(constant)
     for method, problem, level, seed in wanted(arguments):
         path = arguments.out / f"{arguments.label or method}-{level.rstrip('%')}-{seed}.jsonl"
         if any((r["problem"], r["level"], r["seed"]) == (problem.name, level, seed) for r in done(path)):
@@ -388,6 +391,15 @@ def table(arguments: argparse.Namespace) -> None:
     print("noise seen without noise:", " ".join(f"{deviation:.3f}" for deviation in sorted(estimated(runs))))
 
 
+def replace_constant(given: str) -> None:
+    """Give a constant of betabo another value for the experiment, such as `betabo.optimizer.model._DRAWS=0`."""
+    name, value = given.split("=")
+    module, _, constant = name.rpartition(".")
+    found = import_module(module)
+    assert hasattr(found, constant), name
+    setattr(found, constant, float(value) if "." in value else int(value))
+
+
 def main() -> None:
     """The command line."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
@@ -408,6 +420,7 @@ def main() -> None:
     showing = commands.add_parser("table")
     showing.add_argument("--runs", type=Path, default=RUNS)
     showing.set_defaults(work=table)
+    running.add_argument("--replace", nargs="*", default=[], help="constants of betabo with other values")
     arguments = parser.parse_args()
     arguments.work(arguments)
 
