@@ -18,7 +18,7 @@ def local_models() -> ModuleType:
 
 def test_published_numbers_are_those_of_the_kept_searches(local_models: ModuleType) -> None:
     text = (EXAMPLES.parent / "docs" / "experiments.md").read_text(encoding="utf-8")
-    section = text[text.index("### What a local step models") : text.index("## Where it stands")]
+    section = text[text.index("### What a local step models") : text.index("### How a local step is fitted")]
     blocks = [block for block in section.split("\n\n") if block.startswith("| recipe")]
     assert len(blocks) == len(local_models.BASES) == 2
     for family, block in zip(local_models.BASES, blocks, strict=True):
