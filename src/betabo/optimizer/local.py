@@ -47,6 +47,7 @@ _NOISE = NoisePrior(location=-16.0, deviation=4.0, start=math.exp(-16.0), lowest
 
 _MAX_ITERATIONS = 25  # of a fit, which begins where the last one ended
 _INCUMBENTS = 5
+_MOST_BITS = 400  # of the largest value, so that squares of values do not overflow
 _MOST_POINTS = 500  # of which there are fewer in up to 28 dimensions, where they are those of a quadratic polynomial
 
 
@@ -192,10 +193,12 @@ def _in_region(
 def _fit(
     z: Points, values: Points, variances: Points, noise: Noise, state: FitState | None
 ) -> tuple[GaussianProcess, FitState, dict[str, Any]]:
+    halvings = max(0, int(np.frexp(values)[1].max()) - _MOST_BITS)  # exact, and none for values of usual size
+    values, variances = np.ldexp(values, -halvings), np.ldexp(variances, -2 * halvings)
     lowest = float(values.min())
     scale = float((values - lowest).std()) or 1.0
     if isinstance(noise, (int, float)):
-        noise = noise / scale**2
+        noise = math.ldexp(noise, -2 * halvings) / scale**2
     process, found, report = fit_gp(
         torch.from_numpy(z),
         torch.from_numpy((values - lowest) / scale),
