@@ -8,7 +8,6 @@ import socket
 import subprocess
 import sys
 import tempfile
-import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -201,21 +200,19 @@ def address() -> Iterator[str]:
         options = [f"--port={port}", "--node-ip-address=127.0.0.1", "--include-dashboard=false", f"--temp-dir={folder}"]
         with subprocess.Popen(command + options, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as process:
             try:
-                _wait_for(port, process)
+                wait_for(lambda: _has_node(f"127.0.0.1:{port}", process))
                 yield f"127.0.0.1:{port}"
             finally:
                 process.send_signal(signal.SIGTERM)
                 process.wait(timeout=LONG)
 
 
-def _wait_for(port: int, process: subprocess.Popen[bytes]) -> None:
-    def answers() -> bool:
-        assert process.poll() is None
-        with socket.socket() as probe:
-            return probe.connect_ex(("127.0.0.1", port)) == 0
-
-    wait_for(answers)
-    time.sleep(2)  # the port answers a little before the node is ready
+def _has_node(address: str, process: subprocess.Popen[bytes]) -> bool:
+    """Whether a program can connect; the port answers a little before there is a node."""
+    assert process.poll() is None
+    program = "import sys, ray; ray.init(address=sys.argv[1], log_to_driver=False)"
+    connected = subprocess.run([sys.executable, "-c", program, address], capture_output=True, check=False)
+    return connected.returncode == 0
 
 
 @pytest.mark.slow
