@@ -207,6 +207,11 @@ def address() -> Iterator[str]:
                 process.wait(timeout=LONG)
 
 
+def _forget(trial: Any) -> None:
+    """What Ray has of a trial whose process died before it could tell anything."""
+    trial._default_result_or_future = None
+
+
 def _has_node(address: str, process: subprocess.Popen[bytes]) -> bool:
     """Whether a program can connect; the port answers a little before there is a node."""
     assert process.poll() is None
@@ -265,7 +270,7 @@ class TestLocalCluster:
         assert os.path.exists(marker)
 
     def test_an_evaluation_that_always_dies_has_failed(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setattr("ray.tune.experiment.Trial._get_default_result_or_future", lambda _: None)  # dead too soon
+        monkeypatch.setattr("ray.tune.experiment.Trial._get_default_result_or_future", _forget)
         result = minimize(lambda x: os._exit(1), BOX, budget=1, retries=0, seed=0, storage_path=tmp_path)
         assert result.nfail == 1
         assert not result.success
