@@ -54,7 +54,7 @@ def _one_thread() -> Any:
 def test_the_same_seeds_give_the_same_points(name: str, fun: Any, where: Any, seed: int) -> None:
     expected = json.loads((BEFORE / "proposals.json").read_text())[name]
     found = minimize(fun, **where, budget=len(expected), seed=seed, local_steps=False)
-    np.testing.assert_allclose([e.unit for e in found.history], expected, rtol=0, atol=1e-5)  # processors round
+    np.testing.assert_allclose([e.unit for e in found.history], expected, rtol=0, atol=1e-5)  # what rounding comes to
 
 
 def test_a_saved_search_opens_and_goes_on_as_it_would_have() -> None:

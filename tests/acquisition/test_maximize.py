@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 
+import numpy as np
 import pytest
 import torch
 from botorch.acquisition import AcquisitionFunction, LogExpectedImprovement
@@ -11,7 +12,7 @@ from botorch.models.deterministic import GenericDeterministicModel
 from botorch.optim import optimize_acqf
 from torch import Tensor
 
-from betabo.acquisition.maximize import MaximizeOptions, maximize, starting_points
+from betabo.acquisition.maximize import MaximizeOptions, climb, maximize, starting_points, with_slopes
 from betabo.kernels.catalogue import KERNELS
 from betabo.surrogate import GaussianProcess
 
@@ -205,3 +206,38 @@ def test_in_very_many_dimensions_some_coordinates_take_their_turn_on_a_face() ->
     assert sorted(torch.unique(single).tolist()) == [0.0, 0.5, 1.0]
     assert ((single != 0.5).sum(dim=0) <= 2).all()
     assert len(starting_points(incumbents[:, :100], MaximizeOptions(), seed=0)[2]) == 128 + 200
+
+
+class Bump(AcquisitionFunction):
+    """A hill of which the slopes are known."""
+
+    def __init__(self, top: Tensor) -> None:
+        super().__init__(model=None)
+        self.top, self.asked = top, 0
+
+    def forward(self, X: Tensor) -> Tensor:  # noqa: N803
+        return -(X.squeeze(-2) - self.top).square().sum(dim=-1)
+
+
+class BumpWithSlopes(Bump):
+    def with_slopes(self, points: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        self.asked += 1
+        off = points - self.top.numpy()
+        return -(off**2).sum(axis=1), -2 * off
+
+
+@pytest.mark.parametrize("kind", [Bump, BumpWithSlopes])
+def test_a_climb_ends_at_the_top_of_the_cube(kind: type[Bump]) -> None:
+    top = torch.tensor([0.3, 1.4, -0.2], dtype=torch.float64)
+    hill = kind(top)
+    found = climb(hill, torch.rand(4, 3, dtype=torch.float64), 50)
+    torch.testing.assert_close(found, top.clamp(0, 1).expand(4, 3), rtol=0, atol=1e-5)
+    assert (hill.asked > 0) == (kind is BumpWithSlopes)
+
+
+def test_slopes_of_its_own_are_those_of_autograd() -> None:
+    points = torch.rand(5, 3, dtype=torch.float64)
+    hill = BumpWithSlopes(torch.full((3,), 0.4, dtype=torch.float64))
+    own, others = with_slopes(hill)(points.numpy()), with_slopes(Bump(hill.top))(points.numpy())
+    np.testing.assert_allclose(own[0], others[0], rtol=1e-12)
+    np.testing.assert_allclose(own[1], others[1], rtol=1e-12)

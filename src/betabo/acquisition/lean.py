@@ -32,7 +32,7 @@ from betabo.acquisition.feasible import FeasibleAcquisition
 from betabo.acquisition.improvement import log_improvement_with_slope, normal_density
 from betabo.acquisition.knowledge import LogKnowledgeGradient, lean_knowledge
 from betabo.surrogate.gp import GaussianProcess
-from betabo.surrogate.lean import LeanPosterior
+from betabo.surrogate.lean import LeanPosterior, Prediction
 
 Array = npt.NDArray[np.float64]
 
@@ -83,25 +83,45 @@ class LeanAcquisition(AcquisitionFunction):
         values: Tensor = _Sum.apply(X.reshape(-1, X.shape[-1]), self.terms)  # type: ignore[no-untyped-call]
         return values.view(X.shape[:-2])
 
+    def with_slopes(self, points: Array) -> tuple[Array, Array]:
+        """Values and slopes at points of the unit cube, see `betabo.acquisition.maximize.HasSlopes`."""
+        total, looks = _look(torch.from_numpy(points), self.terms)
+        return total.numpy(), torch.stack([look.slopes() for look in looks]).sum(dim=0).numpy()
+
+
+class _Look(NamedTuple):
+    """A term at some points, and its derivatives by mean and standard deviation."""
+
+    prediction: Prediction
+    by_mean: Tensor
+    by_sigma: Tensor
+
+    def slopes(self) -> Tensor:
+        return self.prediction.gradient(self.by_mean, self.by_sigma)
+
+
+def _look(points: Tensor, terms: list[tuple[LeanPosterior, Rule]]) -> tuple[Tensor, list[_Look]]:
+    """The sum of the terms at points, and the look at each."""
+    total, looks = points.new_zeros(len(points)), []
+    for posterior, rule in terms:
+        prediction = posterior.predict(points)
+        outcome = rule(prediction.mean.numpy(), prediction.sigma.numpy())
+        values, by_mean, by_sigma = map(torch.from_numpy, outcome)
+        total += values
+        looks.append(_Look(prediction, by_mean, by_sigma))
+    return total, looks
+
 
 class _Sum(Function):
     @staticmethod
     def forward(ctx: Any, points: Tensor, terms: list[tuple[LeanPosterior, Rule]]) -> Tensor:
-        ctx.looks = []
-        total = points.new_zeros(len(points))
-        for posterior, rule in terms:
-            prediction = posterior.predict(points)
-            outcome = rule(prediction.mean.numpy(), prediction.sigma.numpy())
-            values, by_mean, by_sigma = map(torch.from_numpy, outcome)
-            total += values
-            ctx.looks.append((prediction, by_mean, by_sigma))
+        total, ctx.looks = _look(points, terms)
         return total
 
     @staticmethod
     @once_differentiable
     def backward(ctx: Any, grad: Tensor) -> tuple[Tensor, None]:
-        gradients = (prediction.gradient(by_mean, by_sigma) for prediction, by_mean, by_sigma in ctx.looks)
-        return grad.unsqueeze(-1) * sum(gradients), None
+        return grad.unsqueeze(-1) * sum(look.slopes() for look in ctx.looks), None
 
 
 def lean_form(acquisition: AcquisitionFunction) -> AcquisitionFunction:

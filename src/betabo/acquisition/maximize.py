@@ -7,16 +7,15 @@ best points found so far, at those points with some coordinates moved onto faces
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TypeAlias
+from typing import Protocol, TypeAlias, runtime_checkable
 
 import numpy as np
 import numpy.typing as npt
 import torch
 from botorch.acquisition.acquisition import AcquisitionFunction
-from botorch.generation.gen import gen_candidates_scipy
+from botorch.optim.batched_lbfgs_b import fmin_l_bfgs_b_batched
 from torch import Tensor
 from torch.quasirandom import SobolEngine
 
@@ -24,6 +23,18 @@ Array: TypeAlias = npt.NDArray[np.float64]
 
 Ascend: TypeAlias = Callable[[Callable[[Array], tuple[float, Array]], Array, int], Array]
 """A way to climb: of a function with its slope, starts `n x d` and a number of iterations; it gives points `n x d`."""
+
+
+WithSlopes: TypeAlias = Callable[[Array], tuple[Array, Array]]
+"""Values of a function, `b`, and its slopes, `b x d`, at points `b x d`."""
+
+
+@runtime_checkable
+class HasSlopes(Protocol):
+    """An acquisition function that gives its slopes itself, without autograd."""
+
+    def with_slopes(self, points: Array) -> tuple[Array, Array]:
+        """Values, `b`, and slopes, `b x d`, at points `b x d`."""
 
 
 _MOST_TURNS = 128  # coordinates of the best point that are moved onto their faces one by one
@@ -85,16 +96,11 @@ def maximize(
         best = scores.topk(min(options.starts, len(scores))).indices
         chosen.append(points[best])
     starts = torch.unique(torch.cat(chosen), dim=0)
-    if ascend is not None:
-        function = _with_slope(acquisition)
-        ascended = torch.from_numpy(ascend(function, starts.numpy(), options.max_iterations)).unsqueeze(-2)
+    if ascend is None:
+        ascended = climb(acquisition, starts, options.max_iterations)
     else:
-        # BoTorch warns of a line search that gives up. It does no harm, because the best point met is taken.
-        with warnings.catch_warnings(record=True):
-            ascended, _ = gen_candidates_scipy(
-                starts.unsqueeze(-2), acquisition, 0.0, 1.0, options={"maxiter": options.max_iterations}
-            )
-    ascended = _onto_near_faces(ascended.detach().squeeze(-2).clamp(0, 1), reach=1e-9)  # where rounding kept it off
+        ascended = torch.from_numpy(ascend(_of_one_point(acquisition), starts.numpy(), options.max_iterations))
+    ascended = _onto_near_faces(ascended.clamp(0, 1), reach=1e-9)  # where rounding kept it off
     finalists = snap(torch.cat([_onto_near_faces(ascended), ascended, starts]))
     scores = _evaluate(acquisition, finalists)
     everything, all_scores = torch.cat([finalists, *kinds]), torch.cat([scores, *values])
@@ -138,16 +144,52 @@ def starting_points(incumbents: Tensor, options: MaximizeOptions, seed: int) -> 
     return [torch.from_numpy(points).to(incumbents) for points in sets]
 
 
-def _with_slope(acquisition: AcquisitionFunction) -> Callable[[Array], tuple[float, Array]]:
-    """An acquisition function of one point, an array, with its gradient."""
+def climb(acquisition: AcquisitionFunction, starts: Tensor, max_iterations: int) -> Tensor:
+    """Where gradient ascent by L-BFGS-B ends, from all starts at once and within the unit cube.
 
-    def function(point: Array) -> tuple[float, Array]:
-        x = torch.from_numpy(point).clone().requires_grad_()
-        value = acquisition(x[None, None]).sum()
-        (slope,) = torch.autograd.grad(value, x)
-        return float(value.detach()), slope.numpy()
+    Args:
+        acquisition: Function of t-batches `b x 1 x d`.
+        starts: Points of the unit cube, `m x d`.
+        max_iterations: Iterations from each.
+
+    Returns:
+        Points, `m x d`, each the best one met from its start.
+    """
+    function = with_slopes(acquisition)
+
+    def descent(points: Array) -> tuple[Array, Array]:
+        values, slopes = function(points)
+        return -values, np.nan_to_num(-slopes)
+
+    box = [(0.0, 1.0)] * starts.shape[-1]
+    x0 = starts.numpy()
+    found, _, _ = fmin_l_bfgs_b_batched(descent, x0, bounds=box, maxiter=max_iterations)  # type: ignore[no-untyped-call]
+    return torch.from_numpy(found).to(starts)
+
+
+def with_slopes(acquisition: AcquisitionFunction) -> WithSlopes:
+    """An acquisition function with its slopes: its own if it has any, or else by autograd."""
+    if isinstance(acquisition, HasSlopes):
+        return acquisition.with_slopes
+
+    def function(points: Array) -> tuple[Array, Array]:
+        x = torch.from_numpy(points).clone().requires_grad_()
+        values = acquisition(x.unsqueeze(-2))
+        (slopes,) = torch.autograd.grad(values.sum(), x)
+        return values.detach().numpy(), slopes.numpy()
 
     return function
+
+
+def _of_one_point(acquisition: AcquisitionFunction) -> Callable[[Array], tuple[float, Array]]:
+    """The same, of one point."""
+    function = with_slopes(acquisition)
+
+    def of_one(point: Array) -> tuple[float, Array]:
+        values, slopes = function(point[None])
+        return float(values[0]), slopes[0]
+
+    return of_one
 
 
 def _some_coordinates(generator: np.random.Generator, count: int, dims: int) -> npt.NDArray[np.bool_]:

@@ -15,7 +15,6 @@ categories of the best one are data.
 from __future__ import annotations
 
 import math
-import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -25,7 +24,6 @@ import numpy.typing as npt
 import torch
 from botorch.acquisition.acquisition import AcquisitionFunction
 from botorch.acquisition.analytic import LogExpectedImprovement, UpperConfidenceBound
-from botorch.generation.gen import gen_candidates_scipy
 from gpytorch.constraints import Interval
 from gpytorch.kernels import AdditiveKernel, MaternKernel, ScaleKernel
 from gpytorch.priors import LogNormalPrior
@@ -33,7 +31,7 @@ from scipy.spatial.distance import pdist
 from torch import Tensor
 
 from betabo.acquisition.lean import lean_form
-from betabo.acquisition.maximize import Ascend, maximize
+from betabo.acquisition.maximize import Ascend, climb, maximize, with_slopes
 from betabo.kernels.quadratic import QuadraticKernel
 from betabo.optimizer.data import Data, Points
 from betabo.problem.region import Region
@@ -47,6 +45,7 @@ _NOISE = NoisePrior(location=-16.0, deviation=4.0, start=math.exp(-16.0), lowest
 
 _MAX_ITERATIONS = 25  # of a fit, which begins where the last one ended
 _INCUMBENTS = 5
+_MAX_ITERATIONS_DOWN = 100
 _MOST_BITS = 400  # of the largest value, so that squares of values do not overflow
 _MOST_POINTS = 500  # of which there are fewer in up to 28 dimensions, where they are those of a quadratic polynomial
 
@@ -150,11 +149,10 @@ def local_step(
     order = np.argsort(values, kind="stable")[:_INCUMBENTS]
     incumbents = window.inwards(torch.from_numpy(z[order])).clamp(0, 1)
     bottom = UpperConfidenceBound(process, beta=0.0, maximize=False)
-    with warnings.catch_warnings(record=True):  # of a line search that gives up: the best point met is taken
-        lowest, _ = gen_candidates_scipy(incumbents[:1].unsqueeze(-2), window.look(bottom), 0.0, 1.0)
+    lowest = climb(window.look(bottom), incumbents[:1], _MAX_ITERATIONS_DOWN)
     candidates, _ = maximize(
         window.look(improvement),
-        torch.cat([lowest.detach().squeeze(-2), incumbents]),
+        torch.cat([lowest, incumbents]),
         seed=seed,
         snap=snap_inside,
         ascend=None if region is None else _in_region(region, window, centre, numeric, radius),
@@ -278,3 +276,9 @@ class _Through(AcquisitionFunction):
     def forward(self, X: Tensor) -> Tensor:  # noqa: N803
         values: Tensor = self.acquisition(self.window.outwards(X))
         return values
+
+    def with_slopes(self, points: Points) -> tuple[Points, Points]:
+        """See `betabo.acquisition.maximize.HasSlopes`."""
+        inside = self.window.outwards(torch.from_numpy(points)).numpy()
+        values, slopes = with_slopes(self.acquisition)(inside)
+        return values, slopes * self.window.width.numpy()
