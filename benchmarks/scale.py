@@ -12,6 +12,7 @@ than `--limit` seconds in all is stopped, and not tried with more data.
 from __future__ import annotations
 
 import argparse
+import csv
 import os
 import resource
 import subprocess
@@ -19,9 +20,12 @@ import sys
 import time
 import warnings
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
-import pandas as pd
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 CASES = ("6x500", "6x1000", "6x2000", "6x5000", "6x10000", "20x10000", "100x200", "200x200", "500x200")
 NAMES = {"betabo": "betabo", "botorch": "BoTorch", "optuna-gp": "GPSampler"}
@@ -56,31 +60,38 @@ def measure(contender: str, dims: int, n: int, limit: int) -> None:
 def run(cases: list[str], contenders: list[str], limit: int, out: Path) -> None:
     """Measure what is not in the file yet."""
     out.parent.mkdir(parents=True, exist_ok=True)
-    rows = pd.read_csv(out) if out.exists() else pd.DataFrame(columns=COLUMNS)
+    if not out.exists():
+        out.write_text(",".join(COLUMNS) + "\n")
     for case in cases:
         dims, n = map(int, case.split("x"))
         for contender in contenders:
-            known = rows[(rows["dims"] == dims) & (rows["contender"] == contender)]
-            if (known["n"] == n).any():
+            known = [row for row in _rows(out) if (row["dims"], row["contender"]) == (str(dims), contender)]
+            if any(row["n"] == str(n) for row in known):
                 continue
-            first, later, memory = np.nan, np.nan, np.nan
-            if not known["memory"].isna().any():  # else it was stopped with fewer data
+            first = later = memory = ""
+            if all(row["memory"] for row in known):  # else it was stopped with fewer data
                 command = [sys.executable, __file__, "--one", contender, case, "--limit", str(limit)]
                 environment = os.environ | {"OMP_NUM_THREADS": "1"}
                 found = subprocess.run(command, capture_output=True, text=True, env=environment)
                 numbers = [float(line) for line in found.stdout.split()]
-                first = numbers[0] if numbers else np.nan
+                if numbers:
+                    first = f"{numbers[0]:.3f}"
                 if found.returncode == 0:
-                    *steps, memory = numbers
-                    later = float(np.mean(steps[1:]))
-            row = [dims, n, contender, round(first, 3), round(later, 3), round(memory) if memory == memory else memory]
-            rows = pd.concat([rows, pd.DataFrame([row], columns=COLUMNS)], ignore_index=True)
-            rows.to_csv(out, index=False)
-            print(row, flush=True)
+                    *steps, most = numbers
+                    later, memory = f"{np.mean(steps[1:]):.3f}", f"{most:.0f}"
+            with out.open("a") as file:
+                csv.writer(file, lineterminator="\n").writerow([dims, n, contender, first, later, memory])
+
+
+def _rows(out: Path) -> list[dict[str, str]]:
+    with out.open(newline="") as file:
+        return list(csv.DictReader(file))
 
 
 def table(path: Path) -> str:
     """The measurements as a table: seconds of the first step / of a later one, and memory."""
+    import pandas as pd
+
     rows = pd.read_csv(path)
     names = [name for name in NAMES if (rows["contender"] == name).any()]
     lines = [f"| d | n | {' | '.join(NAMES[name] for name in names)} |", "|---:|---:|" + "---|" * len(names)]
@@ -117,7 +128,6 @@ def main() -> None:
         print(table(arguments.table))
     else:
         run(arguments.cases, arguments.contenders, arguments.limit, arguments.out)
-        print(table(arguments.out))
 
 
 if __name__ == "__main__":

@@ -1,27 +1,34 @@
 """What batches cost: searches that ask for several points at once, beside GPSampler with running trials and qLogEI.
 
-Each search asks for `q` points, gets all their values, and asks again. Runs are added to a CSV file, those that are
-there already are skipped; `docs/results/batches.csv` holds those of `docs/experiments.md`.
+Each search asks for `q` points, gets all their values, and asks again. Searches that are there already are skipped;
+`docs/results/batches.csv` holds those of `docs/experiments.md`.
 
-    python examples/experiments/batches.py run --methods betabo optuna-gp qlogei --batch 8 --out out/batches.csv
+    python examples/experiments/batches.py run --methods betabo optuna-gp qlogei --batch 8 --out out/batches
+    python examples/experiments/batches.py pack out/batches out/batches.csv
     python examples/experiments/batches.py table docs/results/batches.csv
 """
 
 from __future__ import annotations
 
 import argparse
+import json
 import time
 import warnings
 from collections.abc import Callable
+from importlib import import_module
+from itertools import product
 from math import exp
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import pandas as pd
 import torch
 
 from betabo import Optimizer
 from betabo.lab.problems import problem_by_name
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 PROBLEMS = (
     "hartmann-6-centre",
@@ -29,7 +36,6 @@ PROBLEMS = (
     "griewank-6-centre",
     *(f"sbox-f{function}-d5-i1" for function in (2, 3, 8, 10, 13, 15, 20, 21)),
 )
-BATCHES = 10  # asked for in each search
 _SOLVED = 1e-5  # of the regret of the first batch: less counts as solved
 
 Points = np.ndarray
@@ -70,7 +76,7 @@ def optuna_gp(dims: int, seed: int) -> tuple[Ask, Tell]:
 
 
 def qlogei(dims: int, seed: int) -> tuple[Ask, Tell]:
-    """BoTorch: `SingleTaskGP` and `qLogExpectedImprovement`, all points of a batch at once, after 2 d Sobol points."""
+    """BoTorch: `SingleTaskGP` and `qLogExpectedImprovement`, a whole batch at once, after at least 2 d Sobol points."""
     from botorch.acquisition.logei import qLogExpectedImprovement
     from botorch.fit import fit_gpytorch_mll
     from botorch.models import SingleTaskGP
@@ -84,7 +90,7 @@ def qlogei(dims: int, seed: int) -> tuple[Ask, Tell]:
 
     def ask(q: int) -> Points:
         count = sum(len(values) for _, values in known)
-        starts = design.draw(min(max(2 * dims - count, 0), q), dtype=torch.float64)
+        starts = design.draw(min(max(2 * dims - count, 0), q) if known else q, dtype=torch.float64)
         if len(starts) == q:
             return starts.numpy()
         x = torch.from_numpy(np.concatenate([points for points, _ in known]))
@@ -102,7 +108,9 @@ def qlogei(dims: int, seed: int) -> tuple[Ask, Tell]:
 METHODS = {"betabo": betabo, "optuna-gp": optuna_gp, "qlogei": qlogei}
 
 
-def search(problem_name: str, method: Callable[[int, int], tuple[Ask, Tell]], q: int, seed: int) -> list[float]:
+def search(
+    problem_name: str, method: Callable[[int, int], tuple[Ask, Tell]], q: int, batches: int, seed: int
+) -> list[float]:
     """The best regret after each batch."""
     problem = problem_by_name(problem_name)
     low, high = problem.bounds.double().numpy()
@@ -110,7 +118,7 @@ def search(problem_name: str, method: Callable[[int, int], tuple[Ask, Tell]], q:
         warnings.simplefilter("ignore")
         ask, tell = method(problem.dim, seed)
     best, curve = np.inf, []
-    for _ in range(BATCHES):
+    for _ in range(batches):
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             points = ask(q)
@@ -121,27 +129,38 @@ def search(problem_name: str, method: Callable[[int, int], tuple[Ask, Tell]], q:
     return curve
 
 
+def done(path: Path) -> list[dict[str, Any]]:
+    """The searches of a file."""
+    return [json.loads(line) for line in path.read_text().splitlines()] if path.exists() else []
+
+
 def run(arguments: argparse.Namespace) -> None:
-    """Do the searches that are not in the file."""
-    path: Path = arguments.out
-    path.parent.mkdir(parents=True, exist_ok=True)
-    done = set()
-    if path.exists():
-        before = pd.read_csv(path)
-        done = set(zip(before["problem"], before["method"], before["q"], before["seed"], strict=True))
-    for seed in range(arguments.first_seed, arguments.first_seed + arguments.seeds):
+    """Do the searches that are missing; each is a line of JSON in a file of its method, size of batches and seed."""
+    arguments.out.mkdir(parents=True, exist_ok=True)
+    for constant in arguments.replace:
+        replace_constant(constant)
+    q, seeds = arguments.batch, range(arguments.first_seed, arguments.first_seed + arguments.seeds)
+    for method, seed in product(arguments.methods, seeds):
+        label = arguments.label or method
+        path = arguments.out / f"{label}-{q}-{seed}.jsonl"
         for problem in arguments.problems:
-            for method in arguments.methods:
-                label = arguments.label or method
-                if (problem, label, arguments.batch, seed) in done:
-                    continue
-                began = time.process_time()
-                curve = search(problem, METHODS[method], arguments.batch, seed)
-                row = {"problem": problem, "method": label, "q": arguments.batch, "seed": seed}
-                row |= {"seconds": round(time.process_time() - began, 2)}
-                row |= {"curve": " ".join(f"{regret:.6g}" for regret in curve)}
-                pd.DataFrame([row]).to_csv(path, mode="a", header=not path.exists(), index=False)
-                print(row, flush=True)
+            if any(found["problem"] == problem for found in done(path)):
+                continue
+            began = time.process_time()
+            curve = search(problem, METHODS[method], q, arguments.batches, seed)
+            row = {"problem": problem, "method": label, "q": q, "seed": seed}
+            row |= {"seconds": round(time.process_time() - began, 2)}
+            row |= {"curve": " ".join(f"{regret:.6g}" for regret in curve)}
+            with path.open("a") as file:
+                file.write(json.dumps(row) + "\n")
+
+
+def pack(arguments: argparse.Namespace) -> None:
+    """Put the searches of a folder into one file."""
+    import pandas as pd
+
+    runs = [found for path in sorted(arguments.folder.glob("*.jsonl")) for found in done(path)]
+    pd.DataFrame(runs).to_csv(arguments.file, index=False)
 
 
 def ratios(runs: pd.DataFrame, q: int, base: str = "betabo") -> dict[str, np.ndarray]:
@@ -165,13 +184,26 @@ def cell(logs: np.ndarray) -> str:
 
 def table(arguments: argparse.Namespace) -> None:
     """Print the table."""
+    import pandas as pd
+
     runs = pd.read_csv(arguments.runs)
     print("| q | method | regret / betabo's | better | worse | runs | s a point |\n|---|---|---|---|---|---|---|")
     for q in sorted(runs["q"].unique()):
-        seconds = runs[runs["q"] == q].groupby("method")["seconds"].mean() / (BATCHES * q)
+        some = runs[runs["q"] == q]
+        points = q * some["curve"].str.split().str.len()
+        seconds = (some["seconds"] / points).groupby(some["method"]).mean()
         for method, logs in ratios(runs, q, arguments.base).items():
             wins = f"{(logs < -1e-9).sum()} | {(logs > 1e-9).sum()} | {len(logs)}"
             print(f"| {q} | {method} | {cell(logs)} | {wins} | {seconds[method]:.2f} |")
+
+
+def replace_constant(given: str) -> None:
+    """Give a constant of betabo another value for the experiment, such as `betabo.optimizer.model._DRAWS=0`."""
+    name, value = given.split("=")
+    module, _, constant = name.rpartition(".")
+    found = import_module(module)
+    assert hasattr(found, constant), name
+    setattr(found, constant, float(value) if "." in value else int(value))
 
 
 def main() -> None:
@@ -182,11 +214,17 @@ def main() -> None:
     runner.add_argument("--methods", nargs="+", choices=METHODS, default=["betabo", "optuna-gp"])
     runner.add_argument("--problems", nargs="+", default=PROBLEMS)
     runner.add_argument("--batch", type=int, default=8, help="points of a batch")
+    runner.add_argument("--batches", type=int, default=10, help="that are asked for")
     runner.add_argument("--seeds", type=int, default=3)
     runner.add_argument("--first-seed", type=int, default=0)
     runner.add_argument("--label", default="", help="name of the method in the file, for a version that was changed")
-    runner.add_argument("--out", type=Path, default=Path("out/batches.csv"))
+    runner.add_argument("--replace", nargs="*", default=[], help="constants of betabo with other values")
+    runner.add_argument("--out", type=Path, default=Path("out/batches"))
     runner.set_defaults(do=run)
+    packer = commands.add_parser("pack", help="put the searches of a folder into one file")
+    packer.add_argument("folder", type=Path)
+    packer.add_argument("file", type=Path)
+    packer.set_defaults(do=pack)
     shown = commands.add_parser("table", help="compare what is there")
     shown.add_argument("runs", type=Path)
     shown.add_argument("--base", default="betabo", help="what the others are compared with")

@@ -1,41 +1,53 @@
 """Searches with noise, scored by the true value of the answer that each library gives.
 
 Ten functions of two to six coordinates, with normal noise whose standard deviation is 1 %, 10 % or 50 % of the range of
-128 values all over the cube, or grows along the first coordinate. All optimizers evaluate the same starting points, and
-the noise of their evaluations is the same. Each search is kept whole in `docs/results/noisy.parquet`, so that other
-ways to choose the answer can be tried on it.
+128 values all over the cube, or grows along the first coordinate; and, at the level `coco`, the 30 functions of COCO's
+suite `bbob-noisy` with the noise that they have. All optimizers evaluate the same starting points, and the noise of
+their evaluations is the same. Each search is kept in `docs/results/noisy.parquet`.
 
-    python examples/experiments/noisy.py run --methods betabo optuna-gp --seeds 5 --out out/noisy
+    python examples/experiments/noisy.py run --methods betabo optuna-gp qlognei --seeds 5 --out out/noisy
     python examples/experiments/noisy.py pack out/noisy out/noisy.parquet
     python examples/experiments/noisy.py table --runs docs/results/noisy.parquet
+
+The answers are those of the libraries themselves: betabo's `recommend()`, Optuna's `study.best_params`, and for
+BoTorch, which leaves it to the user, the evaluated point with the best posterior mean.
 """
 
 from __future__ import annotations
 
 import argparse
+import contextlib
 import json
 import math
+import tempfile
 import time
+from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from importlib import import_module
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import pandas as pd
-import pyarrow
-import pyarrow.parquet
 from moved import FUNCTIONS
 from moved import Problem as Moved
 
+from betabo.lab.bench.optimizers import OptimizerAdapter, make_adapter
+from betabo.lab.bench.optimizers.adapter import Point
+from betabo.lab.bench.optimizers.botorch_search import BotorchSearch, fitted_model
+
+if TYPE_CHECKING:
+    import pandas as pd
+
 Array = np.ndarray
+Function = Callable[[Array], float]
 
 RUNS = Path(__file__).parents[2] / "docs" / "results" / "noisy.parquet"
 BASE = "before"
 _SOLVED = 1e-3  # regret that counts as solved, relative to the start's
 
-LEVELS: dict[str, float] = {"none": 0.0, "1%": 0.01, "10%": 0.1, "50%": 0.5, "uneven": 0.1}
-"""Standard deviation of the noise as a share of the range; of the uneven one, its mean."""
+LEVELS: dict[str, float] = {"none": 0.0, "1%": 0.01, "10%": 0.1, "50%": 0.5, "uneven": 0.1, "coco": math.nan}
+"""Standard deviation of the noise as a share of the range; of the uneven one, its mean. COCO's problems have theirs."""
 
 
 def branin(u: Array) -> float:
@@ -99,21 +111,94 @@ def levy(u: Array) -> float:
 
 @dataclass(frozen=True)
 class Problem:
-    """A function of the unit cube whose least value is 0, with its number of coordinates."""
+    """A function of the unit cube whose least value is 0, with its number of coordinates.
+
+    Attributes:
+        name: Its name.
+        dim: Number of coordinates.
+        true: The function without noise, given a seed.
+        noisy: The function with noise of its own, given a seed; None where the noise is that of a level.
+    """
 
     name: str
     dim: int
-    true: Callable[[int], Callable[[Array], float]]
+    true: Callable[[int], Function]
+    noisy: Callable[[int], Function] | None = None
 
     @property
     def budget(self) -> int:
         """Evaluations of a search, the starting ones included."""
         return 20 + 7 * self.dim
 
+    def measured(self, level: str, seed: int) -> Function:
+        """What a search sees: with each value comes the next noise of the seed."""
+        if self.noisy is not None:
+            return self.noisy(seed)
+        true, spread = self.true(seed), deviation(self, level, seed)
+        noise = iter(np.random.default_rng([seed, 7]).standard_normal(self.budget))
+        return lambda u: true(u) + spread(u) * next(noise)
+
 
 def _moved(function: str, dim: int, placement: str) -> Problem:
     assert function in FUNCTIONS
     return Problem(f"{function}-{dim}-{placement}", dim, Moved(function, dim, placement).objective)
+
+
+_DIMS = (2, 3, 5)  # of COCO's problems
+_LOOKS = 25  # at a value with rare outliers, of which most are the same
+
+
+@dataclass(frozen=True)
+class Coco:
+    """A function of `bbob-noisy`, from -5 to 5 in each coordinate; a seed is an instance with its own random numbers.
+
+    Three functions with normal, uniform and Cauchy noise have one function without noise. The last of them is mostly
+    that function, higher by a constant, which tells the true value. The least value has no noise.
+    """
+
+    number: int
+
+    @property
+    def dim(self) -> int:
+        """Number of coordinates: each kind of noise gets all of them, and each function too."""
+        return _DIMS[(self.number + (self.number - 1) // 3) % 3]
+
+    @property
+    def _first(self) -> int:
+        """The first of the three functions, with normal noise."""
+        return self.number - (self.number - 1) % 3
+
+    def _problem(self, number: int, seed: int) -> Any:
+        import cocoex
+
+        instance, function = f"instances: {seed + 1}", f"dimensions: {self.dim} function_indices: {number}"
+        return cocoex.Suite("bbob-noisy", instance, function)[0]
+
+    def least(self, seed: int) -> float:
+        """The least value."""
+        problem = self._problem(self._first, seed)
+        with tempfile.TemporaryDirectory() as folder, contextlib.chdir(folder):
+            problem._best_parameter("print")
+            (found,) = Path(folder).iterdir()
+            return float(problem(np.loadtxt(found)))
+
+    def true(self, seed: int) -> Function:
+        """The function without noise, above its least value."""
+        mostly = self._problem(self._first + 2, seed)
+        lowest = self.least(seed) + (10 if self._first < 7 else 1000)
+        return lambda u: float(Counter(mostly(_in_box(u)) for _ in range(_LOOKS)).most_common(1)[0][0] - lowest)
+
+    def noisy(self, seed: int) -> Function:
+        """The function with its noise, above its least value, from the same place among the suite's random numbers."""
+        least = self.least(seed)
+        problem = self._problem(self.number, seed)  # with which the random numbers begin anew
+        for _ in range(1000 * seed):
+            problem(np.zeros(self.dim))
+        return lambda u: float(problem(_in_box(u)) - least)
+
+
+def _in_box(u: Array) -> Array:
+    return 10 * np.asarray(u) - 5
 
 
 PROBLEMS = [
@@ -126,10 +211,45 @@ PROBLEMS = [
     _moved("styblinski", 3, "face"),
     _moved("few", 5, "interior"),
     _moved("sharp", 4, "vertex"),
+    *(
+        Problem(f"f{100 + function.number}-{function.dim}", function.dim, function.true, function.noisy)
+        for function in map(Coco, range(1, 31))
+    ),
 ]
 
 
-def deviation(problem: Problem, level: str, seed: int) -> Callable[[Array], float]:
+class NoisyBotorch(BotorchSearch):
+    """BoTorch for noisy values: `SingleTaskGP` and `qLogNoisyExpectedImprovement`."""
+
+    def propose(self) -> Point:
+        """The maximum of the acquisition function."""
+        import torch
+        from botorch.acquisition.logei import qLogNoisyExpectedImprovement
+        from botorch.optim.optimize import optimize_acqf
+
+        x, y = self._observed.tensors()
+        bounds = torch.stack([torch.zeros_like(x[0]), torch.ones_like(x[0])])
+        acquisition = qLogNoisyExpectedImprovement(fitted_model(x, y), X_baseline=x, prune_baseline=True)
+        found, _ = optimize_acqf(acquisition, bounds, 1, num_restarts=4, raw_samples=256)
+        return self.from_unit(found[0].numpy())
+
+    def answer(self) -> Point:
+        """The evaluated point with the best posterior mean."""
+        import torch
+
+        x, y = self._observed.tensors()
+        model = fitted_model(x, y)
+        with torch.no_grad():
+            best = model.posterior(x).mean.argmax()
+        return self.from_unit(x[best].numpy())
+
+
+def make_optimizer(method: str) -> OptimizerAdapter:
+    """An optimizer of the catalogue, or BoTorch's for noise."""
+    return NoisyBotorch() if method == "qlognei" else make_adapter(method, {})
+
+
+def deviation(problem: Problem, level: str, seed: int) -> Function:
     """The standard deviation of the noise at a point."""
     from torch.quasirandom import SobolEngine
 
@@ -144,21 +264,17 @@ def search(problem: Problem, level: str, method: str, seed: int) -> dict[str, An
     import torch
     from torch.quasirandom import SobolEngine
 
-    from betabo.lab.bench.optimizers import make_adapter
-
     torch.set_num_threads(1)
-    true, spread = problem.true(seed), deviation(problem, level, seed)
+    measured = problem.measured(level, seed)
     start = SobolEngine(problem.dim, scramble=True, seed=seed).draw(max(5, 2 * problem.dim)).double().numpy()
-    noise = np.random.default_rng([seed, 7]).standard_normal(problem.budget)
-    optimizer = make_adapter(method, {})
+    optimizer = make_optimizer(method)
     optimizer.start([(0.0, 1.0)] * problem.dim, start, seed)
-    points, values, truths, seconds, origins = [], [], [], [], []
-    for number in range(problem.budget):
-        began = time.perf_counter()
+    points, values, seconds, origins = [], [], [], []
+    for _ in range(problem.budget):
+        began = time.process_time()
         u = optimizer.ask()
-        seconds.append(time.perf_counter() - began)
-        truths.append(true(u))
-        values.append(truths[-1] + spread(u) * noise[number])
+        seconds.append(time.process_time() - began)
+        values.append(measured(u))
         points.append(u.tolist())
         optimizer.tell(u, values[-1])
         history = getattr(getattr(optimizer, "_optimizer", None), "history", None)
@@ -166,6 +282,8 @@ def search(problem: Problem, level: str, method: str, seed: int) -> dict[str, An
     answer = optimizer.answer()
     answer = points[int(np.argmin(values))] if answer is None else answer
     optimizer.end()
+    true = problem.true(seed)
+    truths = [true(np.array(u)) for u in points]
     return {
         "problem": problem.name,
         "level": level,
@@ -191,24 +309,29 @@ def wanted(arguments: argparse.Namespace) -> Iterator[tuple[str, Problem, str, i
         for level in arguments.levels:
             for problem in PROBLEMS:
                 for method in arguments.methods:
-                    if problem.name in (arguments.problems or problem.name):
+                    wants = problem.name in (arguments.problems or problem.name)
+                    if wants and (level == "coco") == (problem.noisy is not None):
                         yield method, problem, level, seed
 
 
 def run(arguments: argparse.Namespace) -> None:
-    """Make the searches that are missing; each is a line of JSON in the file of its method."""
+    """Make the searches that are missing; each is a line of JSON in a file of its method, level and seed."""
     arguments.out.mkdir(parents=True, exist_ok=True)
+    for constant in arguments.replace:
+        replace_constant(constant)
     for method, problem, level, seed in wanted(arguments):
-        path = arguments.out / f"{method}.jsonl"
+        path = arguments.out / f"{arguments.label or method}-{level.rstrip('%')}-{seed}.jsonl"
         if any((r["problem"], r["level"], r["seed"]) == (problem.name, level, seed) for r in done(path)):
             continue
         found = search(problem, level, method, seed)
         with path.open("a") as file:
-            file.write(json.dumps({"method": method, **found}) + "\n")
+            file.write(json.dumps({"method": arguments.label or method, **found}) + "\n")
 
 
 def pack(arguments: argparse.Namespace) -> None:
     """Put the searches of a folder into one file."""
+    import pyarrow.parquet
+
     runs = [found for path in sorted(arguments.folder.glob("*.jsonl")) for found in done(path)]
     pyarrow.parquet.write_table(pyarrow.Table.from_pylist(runs), arguments.file, compression="zstd")
 
@@ -256,6 +379,8 @@ def cell(logs: Array) -> str:
 
 def table(arguments: argparse.Namespace) -> None:
     """Print a row for each level and method."""
+    import pandas as pd
+
     runs = pd.read_parquet(arguments.runs)
     print("| noise | method | answer | lowest value | best visited |\n|---|---|---|---|---|")
     for level in LEVELS:
@@ -264,6 +389,15 @@ def table(arguments: argparse.Namespace) -> None:
             cells = [cell(found[method, point]) for point in ("answer", "lowest value", "best visited")]
             print(f"| {level} | {method} | {' | '.join(cells)} |")
     print("noise seen without noise:", " ".join(f"{deviation:.3f}" for deviation in sorted(estimated(runs))))
+
+
+def replace_constant(given: str) -> None:
+    """Give a constant of betabo another value for the experiment, such as `betabo.optimizer.model._DRAWS=0`."""
+    name, value = given.split("=")
+    module, _, constant = name.rpartition(".")
+    found = import_module(module)
+    assert hasattr(found, constant), name
+    setattr(found, constant, float(value) if "." in value else int(value))
 
 
 def main() -> None:
@@ -276,6 +410,7 @@ def main() -> None:
     running.add_argument("--problems", nargs="*", default=[])
     running.add_argument("--seeds", type=int, default=5)
     running.add_argument("--first-seed", type=int, default=0)
+    running.add_argument("--label", default="", help="name of the method in the file, for a version that was changed")
     running.add_argument("--out", type=Path, default=Path("out/noisy"))
     running.set_defaults(work=run)
     packing = commands.add_parser("pack")
@@ -285,6 +420,7 @@ def main() -> None:
     showing = commands.add_parser("table")
     showing.add_argument("--runs", type=Path, default=RUNS)
     showing.set_defaults(work=table)
+    running.add_argument("--replace", nargs="*", default=[], help="constants of betabo with other values")
     arguments = parser.parse_args()
     arguments.work(arguments)
 

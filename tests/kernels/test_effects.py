@@ -425,3 +425,18 @@ def test_many_terms_are_computed_block_by_block(block: int, monkeypatch: pytest.
     monkeypatch.setattr(effects, "_BLOCK", block)
     for found, expected in zip(values_and_gradient(), whole, strict=True):
         np.testing.assert_allclose(found, expected, rtol=1e-12)
+
+
+@pytest.mark.parametrize("block", [1, 50, 2**17])
+def test_without_gradients_the_matrix_is_the_same_and_no_pairs_are_kept(
+    block: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(effects, "_BLOCK", block)
+    kernel, x = make(7), rows(12, 7)
+    with torch.no_grad():
+        found = kernel(x).to_dense()
+    assert kernel._pairs is None
+    torch.testing.assert_close(found, by_gpytorch(kernel, x, x))
+    with_gradients = kernel(x).to_dense()
+    assert with_gradients.requires_grad
+    torch.testing.assert_close(found, with_gradients.detach())

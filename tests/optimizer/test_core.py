@@ -95,7 +95,7 @@ class TestModelStep:
         assert ((point - 0.3) ** 2).sum() < data.values.min()
 
     def test_reports_the_fit_and_returns_where_to_start_the_next(self) -> None:
-        proposal = propose(known(), Config(starting_points=3))
+        proposal = propose(known(), Config(starting_points=3, local_steps=False))
         figures = proposal.diagnostics
         assert figures["fit"] == "fitted"
         assert figures["fit_messages"] == []
@@ -106,7 +106,7 @@ class TestModelStep:
         assert figures["boundary_weight"] == 0
         (state,) = proposal.states
         assert figures["noise"] == state.noise
-        again = propose(known(), Config(starting_points=3), states=proposal.states)
+        again = propose(known(), Config(starting_points=3, local_steps=False), states=proposal.states)
         assert again.diagnostics["fit_evaluations"] < figures["fit_evaluations"]
 
     @pytest.mark.parametrize("acquisition", ["log_ei", "pi", "corrected_ei", "ucb"])

@@ -6,6 +6,7 @@ import sys
 
 import numpy as np
 import pytest
+import torch
 
 from betabo import Categorical, Float, Int, Optimizer, Space
 from betabo.optimizer import local
@@ -82,6 +83,60 @@ def test_keeps_away_from_failed_points() -> None:
     found = local_step(known(failed=first.ranked[:1]), NONE, 0.2, seed=0)
     assert found is not None
     assert np.abs(found.ranked[0] - first.ranked[0]).max() > 1e-3
+
+
+def test_what_is_not_quadratic_is_no_noise() -> None:
+    """The process goes through the values near the best one, whatever the best quadratic function leaves over."""
+    points = np.random.default_rng(2).random((30, 3))
+    values = bowl(points) + 50 * np.sin(7 * points).sum(axis=1)
+    centre = points[np.argmin(values)]
+    process, figures = local._fit(points - centre, values, np.full(30, np.nan))
+    mean, _ = (moment.numpy() for moment in process.leave_one_out())
+    fitted = process.posterior(process.x.unsqueeze(-2)).mean.flatten().detach().numpy()
+    np.testing.assert_allclose(fitted, process.y.numpy(), atol=1e-4)
+    assert figures["remainder"] > 1e-8
+    assert np.abs(mean - process.y.numpy()).max() < 3
+
+
+def test_noise_that_is_known_is_smoothed() -> None:
+    points = np.random.default_rng(3).random((60, 2)) - 0.5
+    noise = np.random.default_rng(4).normal(0, 0.2, 60)
+    truth = (points**2).sum(axis=1) * 10
+    process, _ = local._fit(points, truth + noise, np.full(60, 0.04))
+    scale = (truth + noise - (truth + noise).min()).std()
+    fitted = process.posterior(process.x.unsqueeze(-2)).mean.flatten().detach().numpy() * scale + (truth + noise).min()
+    assert np.sqrt(np.mean((fitted - truth) ** 2)) < 0.5 * np.std(noise)
+
+
+def test_the_most_likely_hyperparameters_are_those_of_the_marginal_likelihood() -> None:
+    """The cost agrees with GPyTorch's normal density of the values, up to the constant of the prior."""
+    points = np.random.default_rng(5).random((12, 2))
+    y = bowl(np.column_stack([points, points[:, 0]]))
+    y = (y - y.min()) / y.std()
+    evidence = local._Evidence(points, y, np.zeros(12))
+
+    def density(share: float, length: float) -> float:
+        fit = evidence.of(share, length)
+        kernel = local.local_covariance(fit.amplitude, share, length)
+        covariance = kernel(torch.from_numpy(points)).to_dense().detach()
+        covariance += local._ROUNDING * fit.amplitude * (1 + share) * torch.eye(12)
+        ones, inverse = torch.ones(12, dtype=torch.float64), torch.linalg.inv(covariance)
+        mean = (ones @ inverse @ torch.from_numpy(y)) / (ones @ inverse @ ones)
+        normal = torch.distributions.MultivariateNormal(mean.expand(12), covariance_matrix=covariance)
+        return float(normal.log_prob(torch.from_numpy(y)))
+
+    for share in (1e-2, 1.0):
+        prior = 0.5 * (np.log(share / 1e-2) / 5.7) ** 2
+        expected = density(1e-2, 2.0) - density(share, 2.0)
+        assert evidence.of(share, 2.0).cost - prior - evidence.of(1e-2, 2.0).cost == pytest.approx(expected, abs=1e-3)
+
+
+def test_where_the_bottom_is_under_way_it_looks_elsewhere() -> None:
+    bottom = local_step(known(), NONE, 0.5, seed=0)
+    assert bottom is not None
+    found = local_step(known(), bottom.ranked[:1], 0.5, seed=0)
+    assert found is not None
+    assert np.abs(found.ranked[0] - bottom.ranked[0]).max() > 1e-3
 
 
 def test_equal_values_are_no_obstacle() -> None:

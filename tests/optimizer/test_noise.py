@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import pytest
 
-from betabo import Config, Optimizer, minimize
+from betabo import Optimizer, minimize
 from betabo.optimizer import Data
-from betabo.optimizer.noise import SEEN, is_seen, noise_model
+from betabo.optimizer.noise import SEEN, Repeats, chance_of_agreement, is_seen
 from betabo.surrogate import FitState
 
 BOX = [(0.0, 1.0)] * 2
@@ -48,13 +49,104 @@ def test_noise_is_seen_from_a_tenth_of_a_deviation_on() -> None:
     assert not is_seen(FitState({}, 0.99 * SEEN**2))
 
 
-def test_repeats_that_agree_show_that_there_is_none() -> None:
-    points = [[0.1, 0.2], [0.3, 0.4], [0.1, 0.2]]
-    config = Config()
-    assert noise_model(data(points, [1.0, 2.0, 1.0]), config) == "none"
-    assert noise_model(data(points, [1.0, 2.0, 1.1]), config) == "unknown"
-    assert noise_model(data(points[:2], [1.0, 2.0]), config) == "unknown"
-    assert noise_model(data(points, [1.0, 2.0, 1.0]), Config(noise=0.1)) == 0.1
+@pytest.mark.parametrize("step", [0.01, 0.5, 2.0, 20.0])
+def test_coarse_values_agree_as_often_as_rounded_noise_does(step: float) -> None:
+    generator = np.random.default_rng(0)
+    without = step * generator.random(200_000)
+    first, second = (np.round((without + 0.7 * generator.standard_normal(200_000)) / step) for _ in range(2))
+    shares = (first == second).mean()
+    assert float(chance_of_agreement(step, np.array([0.7]))[0]) == pytest.approx(shares, abs=4e-3)
+
+
+def test_values_that_are_all_the_same_agree_for_sure() -> None:
+    assert chance_of_agreement(math.inf, np.array([0.1, 9.0])).tolist() == [1.0, 1.0]
+
+
+def repeated(values: list[float], own: list[bool]) -> tuple[Repeats, np.ndarray]:
+    """As many values of each point as there are, a point for each of the first half."""
+    count = len(values) // 2
+    some = data([[0.1 * i, 0.2] for i in range(count)] * 2, values)
+    return Repeats.of(replace(some, own=np.array(own)), some.values), some.values
+
+
+def test_values_of_one_point_are_repeats_of_the_first() -> None:
+    repeats, _ = repeated([1.0, 2.0, 1.0, 2.0], [True, False, True, False])
+    assert repeats.again.tolist() == [False, False, True, True]
+    assert repeats.own.tolist() == [False, False, True, False]
+    assert repeats.agree
+    assert repeats.leave_open
+    assert not repeated([1.0, 2.0, 1.0, 2.1], [False] * 4)[0].leave_open
+    single = data([[0.1, 0.2], [0.3, 0.4]], [1.0, 2.0])
+    assert not Repeats.of(single, single.values).leave_open
+
+
+def speaks(values: list[float], own: list[bool], likelier: float, deviation: float = 0.4) -> bool:
+    repeats, found = repeated(values, own)
+    return repeats.speak_for_noise(found, np.full(len(found), deviation), likelier)
+
+
+def test_a_second_value_that_a_search_asked_for_outweighs_what_the_model_says() -> None:
+    values = [*np.random.default_rng(0).random(20)] * 2
+    assert not speaks(values, [False] * 39 + [True], likelier=100.0)
+
+
+def test_copies_that_were_told_speak_against_noise_however_many_there_are_only_a_little() -> None:
+    values = [*np.random.default_rng(0).random(20)] * 2
+    assert speaks(values, [False] * 40, likelier=3.0)
+    assert not speaks(values, [False] * 40, likelier=2.0)
+
+
+def test_coarse_values_that_agree_say_little() -> None:
+    values = np.array([*np.random.default_rng(0).normal(0, 3, 20)] * 2)
+    own = [False] * 39 + [True]
+    assert speaks(values.round().tolist(), own, likelier=3.5, deviation=0.5)
+    assert not speaks(values.tolist(), own, likelier=3.5, deviation=0.5)
+
+
+def test_rounding_is_not_taken_for_a_step_of_the_values() -> None:
+    values = [0.1, 0.2, 0.3, 0.4, 0.1 + 0.2, 0.4]  # and 0.1 + 0.2 is not 0.3
+    gaps = np.diff(np.unique(values))
+    assert 0 < gaps.min() < 1e-15
+    chances = chance_of_agreement(0.1, np.array([0.4]))
+    some = data([[0.0, 0.0], [0.1, 0.0], [0.2, 0.0], [0.3, 0.0], [0.4, 0.0], [0.3, 0.0]], values)
+    repeats = Repeats.of(replace(some, own=np.arange(6) == 5), some.values)
+    likelier = -math.log(chances[0])
+    assert repeats.speak_for_noise(some.values, np.full(6, 0.4), likelier + 0.01)
+    assert not repeats.speak_for_noise(some.values, np.full(6, 0.4), likelier - 0.01)
+
+
+@pytest.mark.parametrize("copies", [1, 12])
+def test_rows_that_were_told_twice_do_not_hide_the_noise(copies: int) -> None:
+    generator = np.random.default_rng(0)
+    points = generator.random((12, 2))
+    rows = [(point, bowl(point) + 0.5 * generator.standard_normal()) for point in points]
+    optimizer = Optimizer(BOX, seed=0)
+    for point, value in rows + rows[:copies]:
+        optimizer.tell(point, value)
+    for _ in range(16):
+        x = optimizer.ask()
+        optimizer.tell(x, bowl(x) + 0.5 * generator.standard_normal())
+    assert optimizer.result().sees_noise
+
+
+def test_noise_is_seen_though_values_are_so_coarse_that_second_ones_agree() -> None:
+    generator = np.random.default_rng(1)
+    optimizer = Optimizer(BOX, seed=1)
+    for _ in range(30):
+        x = optimizer.ask()
+        optimizer.tell(x, round(bowl(x) + 0.5 * generator.standard_normal()))
+    assert optimizer.result().sees_noise
+
+
+def test_one_pair_that_agrees_among_others_that_do_not_is_no_proof() -> None:
+    generator = np.random.default_rng(2)
+    points = generator.random((8, 2))
+    rows = [(point, bowl(point) + 0.5 * generator.standard_normal()) for point in np.concatenate([points, points[:4]])]
+    optimizer = Optimizer(BOX, seed=0)
+    for point, value in [*rows, rows[7]]:
+        optimizer.tell(point, value)
+    optimizer.tell(optimizer.ask(), 1.0)
+    assert optimizer.result().sees_noise
 
 
 def test_without_noise_no_point_is_measured_twice() -> None:

@@ -20,7 +20,7 @@ class TestNextTurn:
         for _ in range(4):
             turns.append(next_turn(steps, 2))
             steps.append(Step(turns[-1], 11.0))
-        assert turns == ["model", "local", "model", "local"]
+        assert turns == ["local", "model", "local", "model"]
 
     def test_the_kind_that_gained_more_goes_on(self) -> None:
         steps = steps_of(("model", 9.9), ("local", 8.0), ("model", 7.9), ("local", 5.0))
@@ -53,7 +53,7 @@ class TestNextTurn:
 
     def test_points_that_the_user_told_are_not_counted(self) -> None:
         steps = steps_of(("model", 9.0), ("user", 0.0), ("local", 8.0))
-        assert next_turn(steps, 2) == "model"  # two steps so far, so the warm-up goes on
+        assert next_turn(steps, 2) == "local"  # two steps so far, so the warm-up goes on
 
 
 class TestRadius:
@@ -108,4 +108,4 @@ class TestUnderWay:
         steps = list(START)
         for _ in range(4):
             steps.append(Step(next_turn(steps, 2), None, under_way=True))
-        assert [step.origin for step in steps[2:]] == ["model", "local", "model", "local"]
+        assert [step.origin for step in steps[2:]] == ["local", "model", "local", "model"]

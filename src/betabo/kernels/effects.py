@@ -102,6 +102,8 @@ class MainEffectsKernel(CubeKernel):
             return torch.ones_like(x1[..., 0])
         if same and x1.dim() == 2 and not self.batch_shape and not x1.requires_grad and _few(x1):
             lengthscale = self.lengthscale.squeeze(0).expand(x1.shape[-1])
+            if not (torch.is_grad_enabled() and lengthscale.requires_grad):
+                return _of_points(arc_length(x1, self.bend) / lengthscale)
             covariance: Tensor = _OfPairs.apply(self._pairs_of(x1), lengthscale)  # type: ignore[no-untyped-call]
             return covariance
         u1 = arc_length(x1, self.bend) / self.lengthscale
@@ -140,6 +142,25 @@ def _few(x: Tensor) -> bool:
     return len(x) * (len(x) - 1) <= 2 * _MOST_PAIRS
 
 
+def _of_points(placed: Tensor) -> Tensor:
+    """The covariance matrix of points, `n x d`, whose coordinates are in length scales. No pairs are kept."""
+    count, dims = placed.shape
+    rows, columns = torch.triu_indices(count, count, offset=1, device=placed.device)
+    values = torch.zeros(len(rows), dtype=placed.dtype, device=placed.device)
+    for block in placed.mT.split(max(1, _BLOCK // max(len(rows), 1))):
+        s = (block[:, rows] - block[:, columns]).abs_().mul_(math.sqrt(2 * _NU))
+        values += matern(s, torch.exp(-s), _NU).sum(dim=0)
+    return _symmetric(values / dims, rows, columns, count)
+
+
+def _symmetric(values: Tensor, rows: Tensor, columns: Tensor, count: int) -> Tensor:
+    """A correlation matrix from its values above the diagonal."""
+    matrix = torch.ones(count, count, dtype=values.dtype, device=values.device)
+    matrix[rows, columns] = values
+    matrix[columns, rows] = values
+    return matrix
+
+
 class _Pairs:
     """All pairs of some points and their distances in each coordinate, which stay the same while a kernel is fitted."""
 
@@ -165,11 +186,7 @@ class _OfPairs(Function):
         decay = torch.exp(-s)
         ctx.pairs = pairs
         ctx.save_for_backward(s, decay, lengthscale)
-        values = matern(s, decay, _NU).mean(dim=0)
-        covariance = torch.ones(count, count, dtype=s.dtype, device=s.device)
-        covariance[pairs.rows, pairs.columns] = values
-        covariance[pairs.columns, pairs.rows] = values
-        return covariance
+        return _symmetric(matern(s, decay, _NU).mean(dim=0), pairs.rows, pairs.columns, count)
 
     @staticmethod
     def backward(ctx: Any, *grad_outputs: Tensor) -> tuple[None, Tensor]:

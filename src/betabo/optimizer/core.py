@@ -21,7 +21,7 @@ from betabo.optimizer.history import Origin
 from betabo.optimizer.local import local_step
 from betabo.optimizer.many import Choice, choose, distance_to, near
 from betabo.optimizer.model import Effort, Surrogate
-from betabo.optimizer.noise import is_seen, noise_model
+from betabo.optimizer.noise import Repeats, is_seen
 from betabo.optimizer.threads import few_threads
 from betabo.optimizer.turns import SMALLEST_RADIUS, Step, next_turn, radius
 from betabo.problem.region import Region
@@ -34,6 +34,7 @@ _ANEW = 4  # after so many fits one does not only follow the last one
 _CLOSE_TO_BEST = 0.05  # of the logarithm of the gain: a point is measured again where a new one is hardly better
 _INCUMBENTS = 5  # best points around which the acquisition function is searched
 _REGIONS, _AROUND = 5, 20  # where a step with many data looks twice, and how many data it takes there
+_SECOND_LOOKS = 3  # at different points, while they agree and the model sees noise all the same
 _SAME = 1e-9  # in every coordinate, of two values of one point
 _SAME_PLACE = 0.01  # in every coordinate
 _AGAIN = MaximizeOptions(raw_samples=64, local_samples=64, starts=1)
@@ -47,8 +48,7 @@ class Proposal:
         points: `count x d`, admissible points of the unit cube.
         origins: Where each comes from: `"start"` for the starting design, `"model"` for the model, `"local"` for a step
             near the best point.
-        states: Hyperparameters to start the next fits from, one for each objective and constraint, and then one of the
-            local model if there is one.
+        states: Hyperparameters to start the next fits from, one for each objective and constraint.
         diagnostics: Figures of the fit and of the points, JSON-able; empty for starting points.
         surrogate: The fitted models of the whole cube; None where they were not asked.
     """
@@ -103,7 +103,7 @@ def propose(
         snap, neighbours = _inside(region, data, neighbours)
     first = data.total if index is None else index
     outputs = data.objectives.shape[1] + data.constraints.shape[1]
-    states, local_state = tuple(states[:outputs]), states[outputs] if len(states) > outputs else None
+    states = tuple(states[:outputs])
     points: list[Points] = []
     origins: list[Origin] = []
     diagnostics: dict[str, Any] = {}
@@ -115,12 +115,10 @@ def propose(
             if data.total + len(points) < config.design_size(data.dims) or len(data.points) < 2:
                 chosen = _design_point(data, points, config, seed, number, snap, region)
                 origins.append("start")
-            elif not _sees_noise(data, config, states) and (
-                local := _local(
-                    data, points, origins, config, purpose, local_state, numeric, anywhere, neighbours, region
-                )
+            elif not _sees_noise(states) and (
+                local := _local(data, points, origins, config, purpose, numeric, anywhere, neighbours, region)
             ):
-                chosen, local_state, figures = local
+                chosen, figures = local
                 diagnostics = diagnostics or figures
                 origins.append("local")
             else:
@@ -143,8 +141,6 @@ def propose(
                     diagnostics.get("acquisition_seconds", 0.0) + time.perf_counter() - began
                 )
             points.append(chosen if region is None else region.settle(chosen))
-    if local_state is not None and len(states) == outputs:
-        states = (*states, local_state)
     return Proposal(np.stack(points), origins, states, diagnostics, surrogate)
 
 
@@ -169,13 +165,12 @@ def _local(
     origins: list[Origin],
     config: Config,
     seed: int,
-    state: FitState | None,
     numeric: npt.NDArray[np.bool_] | None,
     snap: Snap,
     neighbours: Snap | None,
     region: Region | None,
-) -> tuple[Points, FitState, dict[str, Any]] | None:
-    """A point near the best one, with the state and the figures of its fit; None if that is not what is to be done."""
+) -> tuple[Points, dict[str, Any]] | None:
+    """A point near the best one, with the figures of its fit; None if that is not what is to be done."""
     if not config.takes_local_steps or data.values.ndim > 1 or data.constraints.shape[1]:
         return None
     steps = [*data.steps, *(Step(origin, None, under_way=True) for origin in origins)]
@@ -188,8 +183,7 @@ def _local(
         pending,
         reach,
         seed=seed,
-        noise=noise_model(data, config),
-        state=state,
+        noise=config.noise_model,
         numeric=numeric,
         snap=snap,
         neighbours=neighbours,
@@ -201,23 +195,29 @@ def _local(
     if new is None:
         return None
     seconds = time.perf_counter() - began - found.diagnostics["fit_seconds"]
-    return new, found.state, {**found.diagnostics, "acquisition_seconds": seconds}
+    return new, {**found.diagnostics, "acquisition_seconds": seconds}
 
 
-def _sees_noise(data: Data, config: Config, states: Sequence[FitState]) -> bool:
+def _sees_noise(states: Sequence[FitState]) -> bool:
     """Whether the last fit saw noise, which the steps near the best point would take for gains."""
-    return len(states) == 1 and is_seen(states[0]) and noise_model(data, config) != "none"
+    return len(states) == 1 and is_seen(states[0])
 
 
 def _second_look(surrogate: Surrogate, data: Data, chosen: list[Points], config: Config) -> Points | None:
-    """The point with the lowest value, where only a second value of a point can tell whether there is noise."""
+    """The point with the lowest value, where only a second value of a point can tell whether there is noise.
+
+    Where earlier second values were the same and the model sees noise all the same, it is another point.
+    """
     if config.noise != "unknown" or not surrogate.asks_for_knowledge(config) or data.constraints.shape[1]:
         return None
     under_way = np.concatenate([data.pending, *(p[None] for p in chosen)])
     is_asked = distance_to(under_way, data.points).min(initial=np.inf) <= _SAME
-    if is_asked or data.has_repeats or not np.isnan(data.variances).any():
+    repeats = Repeats.of(data, data.values)
+    is_shown = not repeats.agree or repeats.own.sum() >= _SECOND_LOOKS
+    if is_asked or is_shown or not np.isnan(data.variances).any():
         return None
-    return np.asarray(data.points[np.argmin(data.values)])
+    open_to_it = ~np.isin(data.places, data.places[repeats.own])
+    return np.asarray(data.points[open_to_it][np.argmin(data.values[open_to_it])])
 
 
 def _most_telling(

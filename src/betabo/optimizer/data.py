@@ -27,6 +27,7 @@ class Data:
         variances: Noise variances of the values, of their shape, NaN where they are not known; none are by default.
         steps: Where the point of each evaluation came from, and what its value was, in the order in which they were
             told, those under way at the end; empty where it is not known, as in data from elsewhere.
+        own: Which of the values are of points that the search itself asked for, `n`; by default none is.
     """
 
     points: Points
@@ -36,12 +37,15 @@ class Data:
     constraints: Points = field(default_factory=lambda: np.empty((0, 0)))
     variances: Points = field(default_factory=lambda: np.empty(0))
     steps: tuple[Step, ...] = ()
+    own: npt.NDArray[np.bool_] = field(default_factory=lambda: np.empty(0, dtype=bool))
 
     def __post_init__(self) -> None:
         if not self.constraints.size:
             object.__setattr__(self, "constraints", np.empty((len(self.points), 0)))
         if not self.variances.size:
             object.__setattr__(self, "variances", np.full_like(self.values, np.nan))
+        if not self.own.size:
+            object.__setattr__(self, "own", np.zeros(len(self.points), dtype=bool))
 
     @property
     def dims(self) -> int:
@@ -63,18 +67,6 @@ class Data:
         """For each value the number of its place, `n`: values of one point have one place."""
         _, places = np.unique(self.points.round(_DIGITS), axis=0, return_inverse=True)
         return places.reshape(-1)
-
-    @property
-    def has_repeats(self) -> bool:
-        """Whether a point has several values."""
-        return len(np.unique(self.places)) < len(self.points)
-
-    @property
-    def is_repeatable(self) -> bool:
-        """Whether a point has several values, and such values are always the same."""
-        places = self.places
-        first = np.unique(places, return_index=True)[1][places]
-        return len(set(first)) < len(first) and bool((self.objectives == self.objectives[first]).all())
 
     def seen(self) -> Points:
         """All points, evaluated, failed or pending."""

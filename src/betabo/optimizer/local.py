@@ -4,46 +4,61 @@ The model of the whole cube is a poor guide along a narrow, bent valley: its len
 values are those of the cube. Near the best point most functions are close to a quadratic one. A local step models the
 points nearest to the best one by a Gaussian process of
 
-.. math:: k(z, z') = \frac a9 \Bigl(1 + \frac2d\, z^\top z'\Bigr)^2
-          + b\, \mathrm{Matern}_{5/2}\Bigl(\frac{\lVert z - z' \rVert}{l}\Bigr)
+.. math:: k(z, z') = a \Bigl[\frac19 \Bigl(1 + \frac2d\, z^\top z'\Bigr)^2
+          + b\, \mathrm{Matern}_{5/2}\Bigl(\frac{\lVert z - z' \rVert}{l}\Bigr)\Bigr]
 
-in coordinates :math:`z` relative to the best point and in radii, with values that are not transformed, and maximizes
-expected improvement within the radius and the cube. Categories are held: only numbers move, and only points with the
-categories of the best one are data.
+in coordinates :math:`z` relative to the best point and in typical distances of the points, with values that are not
+transformed. It goes to the lowest mean within the radius and the cube, or, where that is the best point itself, to the
+highest expected improvement. Categories are held: only numbers move, and only points with the categories of the best
+one are data.
+
+What the quadratic part leaves over is believed to be a part of the function and no noise. Of :math:`b` and :math:`l`
+the most likely ones of a few are taken, with the :math:`a` that is most likely then. A gradient would lead there, too,
+but not from everywhere: where one part explains all, nothing says which way the other one should change.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+import time
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 import torch
 from botorch.acquisition.acquisition import AcquisitionFunction
 from botorch.acquisition.analytic import LogExpectedImprovement, UpperConfidenceBound
-from gpytorch.constraints import Interval
 from gpytorch.kernels import AdditiveKernel, MaternKernel, ScaleKernel
-from gpytorch.priors import LogNormalPrior
-from scipy.spatial.distance import pdist
+from scipy.linalg import solve_triangular
+from scipy.spatial.distance import pdist, squareform
 from torch import Tensor
 
 from betabo.acquisition.lean import lean_form
 from betabo.acquisition.maximize import Ascend, climb, maximize, with_slopes
 from betabo.kernels.quadratic import QuadraticKernel
+from betabo.kernels.radial import matern
 from betabo.optimizer.data import Data, Points
 from betabo.problem.region import Region
-from betabo.surrogate import FitState, GaussianProcess, NoisePrior, fit_gp
+from betabo.surrogate import GaussianProcess
 from betabo.surrogate.likelihood import Noise
 
 Snap = Callable[[Points], Points]
 
-_NOISE = NoisePrior(location=-16.0, deviation=4.0, start=math.exp(-16.0), lowest=1e-12)
-"""Values near a bowl's bottom differ by far less than those around it, so much less noise must be possible."""
+_SHARES = (1e-8, 1e-6, 1e-5, 1e-4, 1e-3, 1e-2, 0.1, 1.0, 100.0)
+"""Of the remainder, relative to the quadratic part."""
 
-_MAX_ITERATIONS = 25  # of a fit, which begins where the last one ended
+_LENGTHS = (0.5, 1.0, 2.0, 4.0, 8.0)
+"""Length scales of the remainder, in typical distances of the data."""
+
+_SHARE, _LENGTH = (1e-2, 5.7), (2.0, 1.0)  # medians, and deviations of the logarithms, of what is believed beforehand
+_AMPLITUDES = tuple(10.0**power for power in range(-2, 6))  # of the values' variance, where their noise is known
+_ROUNDING = 1e-11  # of a process's variance: what keeps its covariance matrix positive definite
+_LOWEST_AMPLITUDE = 1e-12
+_SWEEPS = 2
+
+_STILL = 1e-3  # of the radius: a step that is shorter leads nowhere
 _INCUMBENTS = 5
 _MAX_ITERATIONS_DOWN = 100
 _MOST_BITS = 400  # of the largest value, so that squares of values do not overflow
@@ -56,12 +71,10 @@ class LocalStep:
 
     Attributes:
         ranked: Admissible points of the unit cube, `k x d`, best first.
-        state: Hyperparameters to start the next fit from.
         diagnostics: Figures of the fit, JSON-able.
     """
 
     ranked: Points
-    state: FitState
     diagnostics: dict[str, Any]
 
 
@@ -72,7 +85,6 @@ def local_step(
     *,
     seed: int,
     noise: Noise = "unknown",
-    state: FitState | None = None,
     numeric: npt.NDArray[np.bool_] | None = None,
     snap: Snap | None = None,
     neighbours: Snap | None = None,
@@ -86,7 +98,6 @@ def local_step(
         radius: How far to go in each coordinate.
         seed: Seed of the search.
         noise: As in `Config`, of values whose variance is not known.
-        state: Hyperparameters of the last local fit.
         numeric: Which coordinates are numbers, `d`; None where all are.
         snap: Maps points `n x d` to admissible ones.
         neighbours: Gives the admissible points next to one, `k x d`.
@@ -119,13 +130,19 @@ def local_step(
     nearest = np.sort(np.argsort(distance, kind="stable")[:count])
     reach = distance[nearest].max()
     z, values = z[nearest], values[nearest]
-    process, found, diagnostics = _fit(z, values, data.variances[alike][nearest], noise, state)
+    unit = float(np.median(pdist(z))) or 1.0  # a typical distance, in radii
+    began = time.perf_counter()
+    variances = data.variances[alike][nearest]
+    if isinstance(noise, (int, float)):
+        variances = np.where(np.isnan(variances), noise, variances)
+    process, diagnostics = _fit(z / unit, values, variances)
+    diagnostics["fit_seconds"] = time.perf_counter() - began
     failed = inwards(data.failed)
     failed = failed[np.linalg.norm(failed, axis=1) <= reach]
     if len(failed):
-        process = process.condition(torch.from_numpy(failed), process.y.max().expand(len(failed)))
+        process = process.condition(torch.from_numpy(failed / unit), process.y.max().expand(len(failed)))
     if len(under_way := inwards(pending)):
-        process = process.condition(torch.from_numpy(under_way))
+        process = process.condition(torch.from_numpy(under_way / unit))
 
     low, high = np.maximum(-1.0, -here / radius), np.minimum(1.0, (1.0 - here) / radius)
     if neighbours is not None:  # a step of an integer may be longer than the radius
@@ -135,7 +152,7 @@ def local_step(
     if snap is not None:  # what is rounded at an edge of the window may lie beyond it
         edges = inwards(snap(outwards(np.stack([low, high]))))
         low, high = np.minimum(low, edges.min(axis=0)), np.maximum(high, edges.max(axis=0))
-    window = _Window(torch.from_numpy(low), torch.from_numpy(high - low))
+    window = _Window(torch.from_numpy(low), torch.from_numpy(high - low), unit)
 
     def admissible(points: Points) -> Points:
         points = points if snap is None else snap(points)
@@ -145,20 +162,22 @@ def local_step(
         points = admissible(outwards(window.outwards(inside).numpy()))
         return window.inwards(torch.from_numpy((points[:, numeric] - here) / radius)).clamp(0, 1)
 
-    improvement = LogExpectedImprovement(process, best_f=process.y.min(), maximize=False)
     order = np.argsort(values, kind="stable")[:_INCUMBENTS]
     incumbents = window.inwards(torch.from_numpy(z[order])).clamp(0, 1)
-    bottom = UpperConfidenceBound(process, beta=0.0, maximize=False)
-    lowest = climb(window.look(bottom), incumbents[:1], _MAX_ITERATIONS_DOWN)
-    candidates, _ = maximize(
-        window.look(improvement),
-        torch.cat([lowest, incumbents]),
-        seed=seed,
-        snap=snap_inside,
-        ascend=None if region is None else _in_region(region, window, centre, numeric, radius),
-    )
-    ranked = admissible(outwards(window.outwards(candidates).numpy()))
-    return LocalStep(ranked, found, {**diagnostics, "radius": radius})
+    bottom = window.look(UpperConfidenceBound(process, beta=0.0, maximize=False))
+    lowest = climb(bottom, incumbents[:1], _MAX_ITERATIONS_DOWN)
+    ascend = None if region is None else _in_region(region, window, centre, numeric, radius)
+
+    def best(acquisition: AcquisitionFunction) -> Points:
+        starts = torch.cat([lowest, incumbents])
+        candidates, _ = maximize(acquisition, starts, seed=seed, snap=snap_inside, ascend=ascend)
+        return admissible(outwards(window.outwards(candidates).numpy()))
+
+    ranked = best(bottom) if not len(under_way) else None  # one that is under way is the bottom already
+    if ranked is None or np.abs(ranked[0] - centre).max() < _STILL * radius:
+        improvement = LogExpectedImprovement(process, best_f=process.y.min(), maximize=False)
+        ranked = best(window.look(improvement))
+    return LocalStep(ranked, {**diagnostics, "radius": radius})
 
 
 def _in_region(
@@ -188,73 +207,133 @@ def _in_region(
     return ascend
 
 
-def _fit(
-    z: Points, values: Points, variances: Points, noise: Noise, state: FitState | None
-) -> tuple[GaussianProcess, FitState, dict[str, Any]]:
+class _Fit(NamedTuple):
+    """Hyperparameters, and what they cost: their negative log posterior, up to a constant."""
+
+    cost: float
+    amplitude: float
+    share: float
+    length: float
+
+
+def _fit(z: Points, values: Points, variances: Points) -> tuple[GaussianProcess, dict[str, Any]]:
+    """The process with the most likely of a few hyperparameters.
+
+    Args:
+        z: Points relative to the best one, in typical distances, `n x d`.
+        values: Their values, `n`.
+        variances: The variances of the values' noise, `n`, NaN where there is none.
+    """
     halvings = max(0, int(np.frexp(values)[1].max()) - _MOST_BITS)  # exact, and none for values of usual size
     values, variances = np.ldexp(values, -halvings), np.ldexp(variances, -2 * halvings)
     lowest = float(values.min())
     scale = float((values - lowest).std()) or 1.0
-    if isinstance(noise, (int, float)):
-        noise = math.ldexp(noise, -2 * halvings) / scale**2
-    process, found, report = fit_gp(
-        torch.from_numpy(z),
-        torch.from_numpy((values - lowest) / scale),
-        local_covariance(_typical_distance(z)),
-        noise=noise,
-        variances=None if np.isnan(variances).all() else torch.from_numpy(variances / scale**2),
-        noise_prior=_NOISE,
-        warm_start=state,
-        restarts=0,
-        max_iterations=_MAX_ITERATIONS,
-    )
+    y = (values - lowest) / scale
+    noise = np.nan_to_num(variances) / scale**2
+    evidence = _Evidence(z, y, noise)
+    share, length = _SHARE[0], _LENGTH[0]
+    for _ in range(_SWEEPS):
+        share = min(evidence.of(other, length) for other in _SHARES).share
+        length = min(evidence.of(share, other) for other in _LENGTHS).length
+    found = evidence.of(share, length)
+    total = noise + _ROUNDING * found.amplitude * (1 + found.share)
+    kernel = local_covariance(found.amplitude, found.share, found.length)
+    process = GaussianProcess(torch.from_numpy(z), torch.from_numpy(y), kernel, torch.from_numpy(total))
     diagnostics = {
-        "fit": report.status,
-        "fit_seconds": report.seconds,
-        "fit_evaluations": report.evaluations,
-        "fit_messages": list(report.messages),
-        "local_noise": found.noise,
+        "fit": "fitted",
+        "fit_evaluations": evidence.count,
+        "fit_messages": [],
+        "remainder": found.share,
+        "remainder_length": found.length,
     }
-    return process, found, diagnostics
+    return process, diagnostics
 
 
-def local_covariance(distance: float) -> AdditiveKernel:
+class _Evidence:
+    """How likely values are under the hyperparameters of the local process.
+
+    Args:
+        z: Points, `n x d`.
+        y: Their values, `n`.
+        noise: The variances of the values' noise, `n`.
+    """
+
+    def __init__(self, z: Points, y: Points, noise: Points) -> None:
+        self._distance = squareform(pdist(z))
+        self._quadratic = QuadraticKernel()(torch.from_numpy(z)).to_dense().numpy()
+        self._sides = np.stack([np.ones(len(y)), y], axis=1)
+        self._noise = noise
+        self._known: dict[tuple[float, float], _Fit] = {}
+        self._remainders: dict[float, Points] = {}
+
+    @property
+    def count(self) -> int:
+        """How many were looked at."""
+        return len(self._known)
+
+    def of(self, share: float, length: float) -> _Fit:
+        """The best amplitude with a share of the remainder and its length scale."""
+        if (share, length) not in self._known:
+            self._known[share, length] = min(self._fits(share, length))
+        return self._known[share, length]
+
+    def _fits(self, share: float, length: float) -> Iterator[_Fit]:
+        if length not in self._remainders:
+            scaled = math.sqrt(5) / length * self._distance
+            self._remainders[length] = matern(scaled, np.exp(-scaled), 2.5)
+        unscaled = self._quadratic + share * self._remainders[length]
+        unscaled.flat[:: len(unscaled) + 1] += _ROUNDING * (1 + share)
+        unlikely = 0.5 * (math.log(share / _SHARE[0]) / _SHARE[1]) ** 2
+        unlikely += 0.5 * (math.log(length / _LENGTH[0]) / _LENGTH[1]) ** 2
+        count = len(self._noise)
+        if not self._noise.any():  # then the best amplitude is known in closed form
+            squares, log_root = self._of_residual(unscaled)
+            amplitude = max(squares / count, _LOWEST_AMPLITUDE)
+            yield _Fit(0.5 * count * math.log(amplitude) + log_root + unlikely, amplitude, share, length)
+            return
+        for amplitude in _AMPLITUDES:
+            squares, log_root = self._of_residual(amplitude * unscaled + np.diag(self._noise))
+            yield _Fit(0.5 * squares + log_root + unlikely, amplitude, share, length)
+
+    def _of_residual(self, covariance: Points) -> tuple[float, float]:
+        """The square of the values less their mean under a covariance, and half the logarithm of its determinant."""
+        try:
+            factor = np.linalg.cholesky(covariance)
+        except np.linalg.LinAlgError:
+            return math.inf, 0.0
+        ones, white = solve_triangular(factor, self._sides, lower=True, check_finite=False).T
+        residual = white - (ones @ white) / (ones @ ones) * ones
+        return float(residual @ residual), float(np.log(factor.diagonal()).sum())
+
+
+def local_covariance(amplitude: float, share: float, length: float) -> AdditiveKernel:
     """The kernel of local steps.
 
     Args:
-        distance: A typical distance of the data, of which the length scale is expected to be twice as long.
+        amplitude: What the quadratic part is multiplied by.
+        share: The remainder's factor relative to that.
+        length: The remainder's length scale.
     """
-    quadratic = ScaleKernel(
-        QuadraticKernel(),
-        outputscale_prior=LogNormalPrior(math.log(10.0), 4.0),
-        outputscale_constraint=_positive(1e-6, 1e6, 10.0),
-    )
-    rest = ScaleKernel(
-        MaternKernel(
-            nu=2.5,
-            lengthscale_prior=LogNormalPrior(math.log(2 * distance), 1.0),
-            lengthscale_constraint=_positive(0.1 * distance, 20 * distance, 2 * distance),
-        ),
-        outputscale_prior=LogNormalPrior(math.log(0.1), 4.0),
-        outputscale_constraint=_positive(1e-10, 1e6, 0.1),
-    )
-    return AdditiveKernel(quadratic, rest).double()
-
-
-def _positive(low: float, high: float, start: float) -> Interval:
-    return Interval(low, high, transform=None, initial_value=start)
-
-
-def _typical_distance(z: Points) -> float:
-    return float(np.median(pdist(z))) or 1.0
+    quadratic, remainder = ScaleKernel(QuadraticKernel()), ScaleKernel(MaternKernel(nu=2.5))
+    kernel = AdditiveKernel(quadratic, remainder).double()
+    quadratic.outputscale, remainder.outputscale = amplitude, amplitude * share
+    remainder.base_kernel.lengthscale = length
+    return kernel
 
 
 @dataclass(frozen=True)
 class _Window:
-    """A box whose points are written as points of the unit cube, `n x d`."""
+    """A box around the best point, in radii, whose points are written as points of the unit cube, `n x d`.
+
+    Attributes:
+        low: Its lower corner.
+        width: Its sides.
+        unit: The unit of the process's coordinates, in radii.
+    """
 
     low: Tensor
     width: Tensor
+    unit: float
 
     def inwards(self, points: Tensor) -> Tensor:
         return (points - self.low) / self.width
@@ -274,11 +353,11 @@ class _Through(AcquisitionFunction):
         self.acquisition, self.window = acquisition, window
 
     def forward(self, X: Tensor) -> Tensor:  # noqa: N803
-        values: Tensor = self.acquisition(self.window.outwards(X))
+        values: Tensor = self.acquisition(self.window.outwards(X) / self.window.unit)
         return values
 
     def with_slopes(self, points: Points) -> tuple[Points, Points]:
         """See `betabo.acquisition.maximize.HasSlopes`."""
-        inside = self.window.outwards(torch.from_numpy(points)).numpy()
+        inside = self.window.outwards(torch.from_numpy(points)).numpy() / self.window.unit
         values, slopes = with_slopes(self.acquisition)(inside)
-        return values, slopes * self.window.width.numpy()
+        return values, slopes * self.window.width.numpy() / self.window.unit

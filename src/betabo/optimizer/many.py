@@ -91,6 +91,7 @@ def _part(data: Data, places: npt.NDArray[Any]) -> Data:
         values=data.values[places],
         constraints=data.constraints[places],
         variances=data.variances[places],
+        own=data.own[places],
     )
 
 

@@ -6,6 +6,7 @@ import math
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any, Literal, cast
 
 import numpy as np
@@ -26,7 +27,7 @@ from betabo.kernels.box import BoxKernel
 from betabo.kernels.catalogue import make_kernel
 from betabo.optimizer.config import Config
 from betabo.optimizer.data import Data, Points
-from betabo.optimizer.noise import is_seen, noise_model
+from betabo.optimizer.noise import Repeats, is_seen
 from betabo.surrogate import FitReport, FitState, GaussianProcess, OutputTransform, covariance_factor, fit_gp
 from betabo.surrogate.likelihood import USUAL_NOISE
 
@@ -89,17 +90,22 @@ class Output:
         kernel = make_kernel(config.kernel, data.dims).double()
         transform = _learn_transform(x, values, config, state)
         y = torch.from_numpy(transform(values))
-        noise = noise_model(data, config)
+        noise = config.noise_model
         if isinstance(noise, (int, float)):
             deviation = math.sqrt(noise) / transform.scale / transform.spread
             noise = min(deviation, _MOST_NOISE) ** 2
-        known = _transformed_variances(values, variances, transform)
-        process, state, report = fit_gp(
+        repeats = Repeats.of(data, values)
+        is_open = noise == "unknown" and repeats.leave_open
+        fit = partial(
+            fit_gp,
             x,
             y,
+            variances=_transformed_variances(values, variances, transform),
+            counted=torch.from_numpy(~repeats.again) if is_open else None,
+        )
+        process, state, report = fit(
             kernel,
             noise=noise,
-            variances=known,
             warm_start=state,
             restarts=1 if state is None else 0,
             max_iterations=0 if effort == "none" and state is not None else _MAX_ITERATIONS,
@@ -107,8 +113,15 @@ class Output:
         )
         if effort == "thorough" and noise == "unknown":  # one that took noise for signal does not find back by itself
             again = make_kernel(config.kernel, data.dims).double()
-            other = fit_gp(x, y, again, noise=noise, variances=known, warm_start=_NOISY, restarts=0)
+            other = fit(again, warm_start=_NOISY, restarts=0)
             if is_seen(other[1]) and _evidence(other[1], other[2]) > _evidence(state, report) + _CLEARLY:
+                process, state, report = other
+                kernel = again
+        if is_open and is_seen(state) and effort != "none":
+            again = make_kernel(config.kernel, data.dims).double()
+            other = fit(again, noise="none", warm_start=state, restarts=0)
+            deviations = math.sqrt(state.noise) / transform.slopes(values)
+            if not repeats.speak_for_noise(values, deviations, _evidence(state, report) + other[2].objective):
                 process, state, report = other
                 kernel = again
         if len(data.failed):

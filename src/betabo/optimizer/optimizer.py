@@ -18,7 +18,15 @@ from betabo.optimizer.beyond import GainBeyond, gains_beyond
 from betabo.optimizer.config import Config
 from betabo.optimizer.core import propose
 from betabo.optimizer.data import Data
-from betabo.optimizer.history import Evaluation, Pending, evaluation_schema, pending_schema, stack, unit_schema
+from betabo.optimizer.history import (
+    MODELLED,
+    Evaluation,
+    Pending,
+    evaluation_schema,
+    pending_schema,
+    stack,
+    unit_schema,
+)
 from betabo.optimizer.known import KnownPoints, read_known
 from betabo.optimizer.moving import Outside, moved_history, moved_units
 from betabo.optimizer.notebook import as_html
@@ -429,6 +437,7 @@ class Optimizer:
                 *(Step(e.origin, self.problem.losses(e.numbers)[0] if e.numbers else None) for e in self.history),
                 *(Step(p.origin, None, under_way=True) for p in self.pending),
             ),
+            own=np.array([e.origin in MODELLED for e in finished], dtype=bool),
         )
 
     def _check_failures(self) -> None:

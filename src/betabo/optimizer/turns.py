@@ -54,7 +54,7 @@ def next_turn(steps: Sequence[Step], dims: int) -> Turn:
     """
     turns = [step.origin for step in steps if step.origin in ("model", "local")]
     if len(turns) < _WARM_UP:
-        return "model" if len(turns) % 2 == 0 else "local"
+        return "local" if len(turns) % 2 == 0 else "model"
     last: Turn = "local" if turns[-1] == "local" else "model"
     gains = _gains(steps)[-(2 * dims + 4) :]
     by_turn: dict[Turn, list[float]] = {"local": [], "model": []}

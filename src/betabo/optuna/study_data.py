@@ -13,7 +13,7 @@ from optuna.study import StudyDirection
 from optuna.trial import FrozenTrial
 
 from betabo.optimizer.data import Data, Points
-from betabo.optimizer.history import Origin
+from betabo.optimizer.history import MODELLED, Origin
 from betabo.optimizer.turns import Step
 from betabo.optimizer.variance import as_variance
 from betabo.optuna.attributes import STEP, VARIANCE
@@ -113,6 +113,7 @@ class StudyData:
                 constraints=_constraints(used),
                 variances=variances if len(signs) > 1 else variances[:, 0],
                 steps=tuple(steps[number] for number in sorted(steps)),
+                own=np.array([_origin(trial) in MODELLED for trial in used], dtype=bool),
             ),
         )
 

@@ -81,6 +81,7 @@ def fit_gp(
     *,
     noise: Noise = "unknown",
     variances: Tensor | None = None,
+    counted: Tensor | None = None,
     noise_prior: NoisePrior = USUAL_NOISE,
     warm_start: FitState | None = None,
     restarts: int = 1,
@@ -100,6 +101,7 @@ def fit_gp(
             noise variance of the standardized values.
         variances: Noise variances of single standardized values, `n`, where they are known, and NaN where `noise` says
             it; None where it says it of all.
+        counted: Which of the values the likelihood is that of, `n` truth values; None takes all.
         noise_prior: What is believed of an unknown noise variance.
         warm_start: Hyperparameters of an earlier fit, tried first.
         restarts: Further starts, from draws around the initial hyperparameters; none where a fit takes long.
@@ -113,7 +115,12 @@ def fit_gp(
     began = time.perf_counter()
     if variances is not None and not bool(variances.isnan().any()):
         noise = float(variances.mean())  # which is left for none to be fitted
-    kept = _kept(y, min(_MOST_POINTS, int(math.sqrt(2 * _MOST_WORK / x.shape[-1]))))
+    most = min(_MOST_POINTS, int(math.sqrt(2 * _MOST_WORK / x.shape[-1])))
+    if counted is None:
+        kept = _kept(y, most)
+    else:
+        numbers = counted.nonzero().squeeze(-1)
+        kept = numbers[_kept(y[counted], most)]
     problem = Likelihood(
         x[kept],
         y[kept],

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from types import ModuleType
 
@@ -67,3 +68,50 @@ def test_the_least_value_of_each_function_is_nothing(noisy: ModuleType, runs: pd
     assert min(min(truths) for truths in runs["truths"]) > -1e-5
     names = {problem.name for problem in noisy.PROBLEMS}
     assert set(runs.loc[runs["method"] == "betabo", "problem"]) <= names
+
+
+@pytest.mark.parametrize("number", [1, 4, 7, 10, 19, 28])
+def test_the_middle_of_normal_noise_of_coco_is_the_value_without_noise(noisy: ModuleType, number: int) -> None:
+    pytest.importorskip("cocoex")
+    problem = noisy.Coco(number)
+    u = np.random.default_rng(number).random(problem.dim)
+    measured, true = problem.noisy(1), problem.true(1)
+    logs = np.log([measured(u) for _ in range(4000)])
+    assert logs.std() == pytest.approx(0.01 if number < 7 else 1.0, rel=0.1)
+    assert math.log(true(u)) == pytest.approx(np.median(logs), abs=4 * 1.25 * logs.std() / math.sqrt(4000))
+
+
+@pytest.mark.parametrize("number", range(1, 31, 4))
+def test_values_of_coco_are_above_the_least_and_noise_begins_anew(noisy: ModuleType, number: int) -> None:
+    pytest.importorskip("cocoex")
+    problem = noisy.Coco(number)
+    points = np.random.default_rng(number).random((5, problem.dim))
+    true = problem.true(2)
+    assert min(true(u) for u in points) > 0
+    first, second = problem.noisy(2), None
+    values = [first(u) for u in points]
+    second = problem.noisy(2)
+    assert values == [second(u) for u in points]
+    assert values != [true(u) for u in points]
+
+
+def test_the_three_kinds_of_noise_share_a_function_and_each_gets_all_dimensions(noisy: ModuleType) -> None:
+    problems = [noisy.Coco(number) for number in range(1, 31)]
+    for kind in range(3):
+        assert {problem.dim for problem in problems[kind::3]} == {2, 3, 5}
+    for first in range(0, 30, 3):
+        assert {problem.dim for problem in problems[first : first + 3]} == {2, 3, 5}
+
+
+def test_the_answer_of_botorch_is_an_evaluated_point_with_a_low_value(noisy: ModuleType) -> None:
+    optimizer = noisy.make_optimizer("qlognei")
+    start = np.random.default_rng(0).random((8, 2))
+    optimizer.start([(0.0, 1.0)] * 2, start, 0)
+    points = []
+    for _ in range(10):
+        points.append(optimizer.ask())
+        optimizer.tell(points[-1], float(((points[-1] - 0.4) ** 2).sum()))
+    answer = optimizer.answer()
+    values = [float(((u - 0.4) ** 2).sum()) for u in points]
+    (place,) = (i for i, u in enumerate(points) if np.allclose(u, answer))
+    assert values[place] <= np.quantile(values, 0.2)
