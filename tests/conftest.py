@@ -16,6 +16,8 @@ torch.set_num_threads(1)  # the tests run in as many processes as there are core
 
 # Ray's authentication would otherwise write a token to the home directory. A process remembers the first one it sees.
 os.environ.setdefault("RAY_AUTH_TOKEN", secrets.token_hex(32))
+# Its workers would otherwise let everybody else go first, and get nowhere on a busy machine.
+os.environ.setdefault("RAY_worker_niceness", "0")
 
 
 @pytest.fixture(autouse=True)

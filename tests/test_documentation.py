@@ -16,7 +16,7 @@ PAGES = [
     ROOT / "README.md",
     *(page for page in sorted(SITE.rglob("*.md")) if page.relative_to(SITE).parts[0] not in MADE),
 ]
-TOURS = [ROOT / "CONTRIBUTING.md", ROOT / "docs" / "architecture.md"]
+TOURS = [ROOT / "CONTRIBUTING.md", SITE / "architecture.md", SITE / "reliability.md"]
 OPTIONAL = re.compile(r"^(?:import|from) (ax|skopt)\b", re.MULTILINE)  # packages that development does not need
 BLOCK = re.compile(r"^```python\n(.*?)^```", re.MULTILINE | re.DOTALL)
 

@@ -13,6 +13,7 @@ import pytest
 
 from betabo.files import (
     added_files,
+    cut_name,
     end_of,
     private_file,
     private_folder,
@@ -307,3 +308,12 @@ def test_the_end_of_a_file_is_read_alone(tmp_path: Path) -> None:
     write_bytes(tmp_path / "log", b"0123456789")
     assert end_of(tmp_path / "log", 4) == b"6789"
     assert end_of(tmp_path / "log") == b"0123456789"
+
+
+@pytest.mark.parametrize("letter", ["a", "\u00e9", "\u7814", "\U0001d52b"])
+def test_a_cut_name_is_one_of_a_file(tmp_path: Path, letter: str) -> None:
+    name = cut_name("x" + letter * 500)
+    (tmp_path / f"{name}-0123abcd.parquet").touch()
+    assert set(name[1:]) == {letter}
+    assert cut_name(name) == name
+    assert cut_name("short") == "short"

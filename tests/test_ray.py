@@ -8,7 +8,6 @@ import socket
 import subprocess
 import sys
 import tempfile
-import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -201,21 +200,24 @@ def address() -> Iterator[str]:
         options = [f"--port={port}", "--node-ip-address=127.0.0.1", "--include-dashboard=false", f"--temp-dir={folder}"]
         with subprocess.Popen(command + options, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as process:
             try:
-                _wait_for(port, process)
+                wait_for(lambda: _has_node(f"127.0.0.1:{port}", process))
                 yield f"127.0.0.1:{port}"
             finally:
                 process.send_signal(signal.SIGTERM)
                 process.wait(timeout=LONG)
 
 
-def _wait_for(port: int, process: subprocess.Popen[bytes]) -> None:
-    def answers() -> bool:
-        assert process.poll() is None
-        with socket.socket() as probe:
-            return probe.connect_ex(("127.0.0.1", port)) == 0
+def _forget(trial: Any) -> None:
+    """What Ray has of a trial whose process died before it could tell anything."""
+    trial._default_result_or_future = None
 
-    wait_for(answers)
-    time.sleep(2)  # the port answers a little before the node is ready
+
+def _has_node(address: str, process: subprocess.Popen[bytes]) -> bool:
+    """Whether a program can connect; the port answers a little before there is a node."""
+    assert process.poll() is None
+    program = "import sys, ray; ray.init(address=sys.argv[1], log_to_driver=False)"
+    connected = subprocess.run([sys.executable, "-c", program, address], capture_output=True, check=False)
+    return connected.returncode == 0
 
 
 @pytest.mark.slow
@@ -267,7 +269,8 @@ class TestLocalCluster:
         assert result.nfail == 0
         assert os.path.exists(marker)
 
-    def test_an_evaluation_that_always_dies_has_failed(self, tmp_path: Path) -> None:
+    def test_an_evaluation_that_always_dies_has_failed(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr("ray.tune.experiment.Trial._get_default_result_or_future", _forget)
         result = minimize(lambda x: os._exit(1), BOX, budget=1, retries=0, seed=0, storage_path=tmp_path)
         assert result.nfail == 1
         assert not result.success

@@ -122,6 +122,11 @@ def end_of(path: Path, most: int = 65536) -> bytes:
         return file.read(most)
 
 
+def cut_name(text: str) -> str:
+    """As much of a name as that of a file can have in it: 100 letters, or 200 bytes."""
+    return text[:100].encode()[:200].decode(errors="ignore")
+
+
 @contextmanager
 def _beside(path: str | os.PathLike[str], parents: bool, *, within: bool = False) -> Iterator[tuple[Path, Path]]:
     """Where to write to in the end, and a path of the same name in a hidden folder beside it, or within it."""

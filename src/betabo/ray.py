@@ -129,9 +129,10 @@ def minimize(
                 ),
             )
         results = tuner.fit()
-    trials = [results[index] for index in range(len(results))]
-    ended = {_step(trial)["number"]: trial for trial in trials if _has_ended(trial)}
-    history = [_evaluation(space, ended[number]) for number in sorted(ended)]  # of a resumed run, Ray's order differs
+    # A result has the configuration only if its process lived to tell it; Ray's own record always does.
+    trials = [(trial.config, results[index]) for index, trial in enumerate(results._experiment_analysis.trials)]
+    ended = {config[STEP]["number"]: (config, result) for config, result in trials if _has_ended(result)}
+    history = [_evaluation(space, *ended[number]) for number in sorted(ended)]  # of a resumed run, Ray's order differs
     complete = len(history) >= budget
     message = f"the budget of {budget} evaluations is used up" if complete else f"stopped after {len(history)}"
     return SearchResult.of(space, history, message, complete)
@@ -226,15 +227,9 @@ def _has_ended(result: tune.Result) -> bool:
     return result.error is not None or _VALUE in (result.metrics or {})
 
 
-def _step(result: tune.Result) -> dict[str, Any]:
-    """What `BetaSearch` knew when it proposed the configuration of a trial."""
-    step: dict[str, Any] = (result.config or {})[STEP]
-    return step
-
-
-def _evaluation(space: Space, result: tune.Result) -> Evaluation:
+def _evaluation(space: Space, config: dict[str, Any], result: tune.Result) -> Evaluation:
     """The record of a trial that has ended."""
-    config, metrics = result.config or {}, result.metrics or {}
+    metrics = result.metrics or {}
     values: dict[str, Any] = {name: reduce(getitem, name.split("/"), config) for name in space.names}
     value = metrics.get(_VALUE, math.nan)
     error = metrics.get(_ERROR, "")
@@ -244,8 +239,8 @@ def _evaluation(space: Space, result: tune.Result) -> Evaluation:
         unit=tuple(space.to_unit(list(values.values()) if space.is_box else values).tolist()),
         value=value if math.isfinite(value) else None,
         error=error,
-        origin=_step(result)["origin"],
-        diagnostics=_step(result)["diagnostics"],
+        origin=config[STEP]["origin"],  # of what `BetaSearch` knew when it proposed the configuration
+        diagnostics=config[STEP]["diagnostics"],
     )
 
 

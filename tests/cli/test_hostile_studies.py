@@ -57,6 +57,7 @@ def whole_storage(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def check_one_line(message: str) -> None:
     assert message.isprintable(), message
+    assert ": )" not in message, message
     assert message.startswith(f"study '{STUDY}' is damaged: "), message
     assert len(message) < 700, message
 

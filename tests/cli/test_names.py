@@ -37,3 +37,4 @@ def test_files_stay_in_the_folder() -> None:
     assert file_name("../../etc/passwd", ".html") == "etc-passwd.html"
     assert file_name("a study: 1", ".csv") == "a-study-1.csv"
     assert file_name("...", ".csv") == "study.csv"
+    assert file_name("n" * 512, ".csv") == "n" * 100 + ".csv"

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import io
+import shlex
 
 from rich.console import Console
 
@@ -66,6 +67,14 @@ def test_the_hint_names_the_bounds() -> None:
         "  beyond n = 4, up to 2, values would be worse by about 2 (gain: 80 % interval -3 to -1)",
         "if values beyond make sense: betabo widen 'my study' lr=LOW..HIGH n=LOW..HIGH --storage s.db",
     ]
+
+
+def test_a_hint_can_be_pasted_whatever_parameters_are_called() -> None:
+    console = screen()
+    name = "x; touch harm #"
+    print_bound_hint(console, {name: "upper"}, "s")
+    command = text(console).splitlines()[-1].partition(": ")[2]
+    assert shlex.split(command) == ["betabo", "widen", "s", f"{name}=LOW..HIGH"]
 
 
 def test_a_point_is_aligned() -> None:

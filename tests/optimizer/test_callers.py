@@ -12,6 +12,7 @@ import pytest
 
 from betabo import minimize
 from betabo.optimizer.callers import make_caller
+from waiting import LONG
 
 BOX = [(-5.0, 10.0), (0.0, 15.0)]
 
@@ -66,7 +67,7 @@ def test_a_free_worker_gets_a_point_at_once() -> None:
 
     def uneven(x: Any) -> float:
         if x[0] == -5:
-            assert all(others.acquire(timeout=60) for _ in range(5))
+            assert all(others.acquire(timeout=LONG) for _ in range(5))
         others.release()
         return bowl(x)
 

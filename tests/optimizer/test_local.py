@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sys
+
 import numpy as np
 import pytest
 import torch
@@ -62,6 +64,17 @@ def test_values_may_have_any_scale_and_offset() -> None:
     assert len(others) == 2
     for other in others:
         np.testing.assert_allclose(other, plain, atol=1e-3)
+
+
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize("largest", [1e160, 1e300, sys.float_info.max])
+def test_values_may_be_as_large_as_numbers_are(largest: float) -> None:
+    data = known()
+    values = np.where(np.arange(len(data.values)) % 4 == 1, largest, data.values)
+    for told in (values, -values, values * (-1.0) ** np.arange(len(values))):
+        found = local_step(Data(data.points, told, NONE, NONE), NONE, 0.2, seed=0, noise=1e-6)
+        assert found is not None
+        assert np.isfinite(found.ranked).all()
 
 
 def test_keeps_away_from_failed_points() -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sys
+
 import numpy as np
 import pytest
 import torch
@@ -33,6 +35,18 @@ class TestOutput:
         quantiles = output.quantiles(np.random.default_rng(1).random((50, 2)), [1e-300, 1 - 1e-16])
         assert quantiles.min() >= BOWL.min() - reach
         assert quantiles.max() <= BOWL.max() + reach
+
+    @pytest.mark.filterwarnings("error")
+    @pytest.mark.parametrize("largest", [1e160, sys.float_info.max])
+    def test_says_finite_numbers_of_values_as_large_as_numbers_are(self, largest: float) -> None:
+        for values in (np.where(np.arange(8) == 2, largest, BOWL), largest * (-1.0) ** np.arange(8)):
+            output = Output.fit(known(values), values, CONFIG, seed=0, state=None)
+            low, high = output.quantiles(POINTS, [0.001, 0.999])
+            assert np.isfinite(high - low).all()
+            for point in POINTS:
+                mean, deviation = output.moments(point)
+                assert np.isfinite(mean)
+                assert 0 <= deviation <= largest
 
     def test_expects_little_where_an_evaluation_failed(self) -> None:
         data = Data(POINTS, BOWL, np.array([[0.3, 0.3]]), NONE)

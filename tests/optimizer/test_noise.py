@@ -62,6 +62,11 @@ def test_values_that_are_all_the_same_agree_for_sure() -> None:
     assert chance_of_agreement(math.inf, np.array([0.1, 9.0])).tolist() == [1.0, 1.0]
 
 
+@pytest.mark.filterwarnings("error")
+def test_multiples_of_a_huge_number_agree_where_the_noise_is_less() -> None:
+    assert chance_of_agreement(1e300, np.array([1e10, 1e299])).tolist() == pytest.approx([1.0, 0.887], abs=1e-3)
+
+
 def repeated(values: list[float], own: list[bool]) -> tuple[Repeats, np.ndarray]:
     """As many values of each point as there are, a point for each of the first half."""
     count = len(values) // 2

@@ -16,6 +16,7 @@ import pytest
 from betabo import minimize
 from betabo.optimizer import processes
 from betabo.optimizer.processes import WorkerDiedError, WorkerProcesses
+from waiting import LONG, wait_for
 
 pytestmark = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="processes are forked on Linux alone")
 BOX = [(-5.0, 10.0), (0.0, 15.0)]
@@ -103,7 +104,7 @@ def test_processes_end_with_the_search_that_is_interrupted(tmp_path: Path) -> No
 
             def slow(x):
                 Path(f"pid-{os.getpid()}").touch()
-                time.sleep(0.1 if len(list(Path(".").glob("value-*"))) < 2 else 60)
+                time.sleep(0.1 if len(list(Path(".").glob("value-*"))) < 2 else 3600)
                 Path(f"value-{time.time()}").touch()
                 return float(x[0])
 
@@ -112,11 +113,9 @@ def test_processes_end_with_the_search_that_is_interrupted(tmp_path: Path) -> No
             """)
     )
     child = subprocess.Popen([sys.executable, script], cwd=tmp_path, stdout=subprocess.PIPE, text=True)
-    while len(list(tmp_path.glob("value-*"))) < 2 and child.poll() is None:
-        time.sleep(0.2)
-    time.sleep(1)
+    wait_for(lambda: child.poll() is not None or len(list(tmp_path.glob("value-*"))) >= 2)
     child.send_signal(signal.SIGINT)
-    said, _ = child.communicate(timeout=60)
+    said, _ = child.communicate(timeout=LONG)
     assert "interrupted after" in said
     assert not any(is_running(int(path.name[4:])) for path in tmp_path.glob("pid-*"))
 
@@ -131,22 +130,18 @@ def test_processes_end_with_a_parent_that_is_killed(tmp_path: Path) -> None:
 
             def slow(x):
                 Path(f"pid-{os.getpid()}").touch()
-                time.sleep(60)
+                time.sleep(3600)
 
             minimize(slow, [(0, 1)], seed=0, workers=2)
             """)
     )
     child = subprocess.Popen([sys.executable, script], cwd=tmp_path)
-    while len(list(tmp_path.glob("pid-*"))) < 2 and child.poll() is None:
-        time.sleep(0.2)
+    wait_for(lambda: child.poll() is not None or len(list(tmp_path.glob("pid-*"))) >= 2)
     child.kill()
     child.wait()
     pids = [int(path.name[4:]) for path in tmp_path.glob("pid-*")]
-    deadline = time.monotonic() + 20
-    while any(is_running(pid) for pid in pids) and time.monotonic() < deadline:
-        time.sleep(0.2)
     assert len(pids) == 2
-    assert not any(is_running(pid) for pid in pids)
+    wait_for(lambda: not any(is_running(pid) for pid in pids))
 
 
 def test_a_function_that_cannot_be_sent_is_refused_where_processes_are_not_forked(

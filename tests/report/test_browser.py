@@ -12,6 +12,7 @@ import optuna
 import pytest
 
 from betabo.report import write_report
+from waiting import LONG
 
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
 DRIVER = shutil.which("chromedriver")
@@ -77,7 +78,7 @@ def wait(browser: Any, script: str) -> None:
     """Wait until a script returns true."""
     from selenium.webdriver.support.ui import WebDriverWait
 
-    WebDriverWait(browser, 30).until(lambda b: b.execute_script(script))
+    WebDriverWait(browser, LONG).until(lambda b: b.execute_script(script))
 
 
 def element(page: Any, selector: str) -> Any:

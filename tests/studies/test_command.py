@@ -5,7 +5,6 @@ import os
 import stat
 import subprocess
 import sys
-import time
 import tracemalloc
 from pathlib import Path
 from typing import Any
@@ -26,6 +25,7 @@ from betabo.studies import (
     parse_parameters,
 )
 from betabo.studies.values import read_numbers
+from waiting import wait_for
 
 SPACE = parse_parameters(["x=0..1", "mode=a|b"])
 PYTHON = sys.executable
@@ -154,40 +154,33 @@ def is_running(pid: int) -> bool:
         return False
 
 
-def wait_until(condition: Any, seconds: float = 10) -> bool:
-    deadline = time.monotonic() + seconds
-    while not condition() and time.monotonic() < deadline:
-        time.sleep(0.02)
-    return bool(condition())
-
-
 @pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="needs /proc")
 def test_the_time_limit_kills_the_whole_group(workspace: Workspace) -> None:
     code = (
         "import subprocess, sys, time\n"
-        "child = subprocess.Popen([sys.executable, '-S', '-c', 'import time; time.sleep(60)'])\n"
-        "print(child.pid, flush=True); time.sleep(60)"
+        "child = subprocess.Popen([sys.executable, '-S', '-c', 'import time; time.sleep(3600)'])\n"
+        "print(child.pid, flush=True); time.sleep(3600)"
     )
     with pytest.raises(EvaluationFailedError, match="limit of 1 s"):
         run(script(code), workspace, timeout=1)
     child = int(workspace.log.read_text())
-    assert wait_until(lambda: not is_running(child))
+    wait_for(lambda: not is_running(child))
 
 
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="Linux only")
 def test_the_program_dies_with_its_worker(workspace: Workspace) -> None:
     worker = (
         "from pathlib import Path; from betabo.studies import CommandObjective, Workspace\n"
-        f"CommandObjective({script('import os, time; print(os.getpid(), flush=True); time.sleep(60)')!r})"
+        f"CommandObjective({script('import os, time; print(os.getpid(), flush=True); time.sleep(3600)')!r})"
         "({'x': 1, 'mode': 'a'}, Workspace.of(Path('logs/study'), 12))"
     )
     process = subprocess.Popen([PYTHON, "-c", worker])
-    assert wait_until(lambda: workspace.log.exists() and workspace.log.read_text().strip())
+    wait_for(lambda: workspace.log.exists() and workspace.log.read_text().strip())
     program = int(workspace.log.read_text())
     assert is_running(program)
     process.kill()
     process.wait()
-    assert wait_until(lambda: not is_running(program))
+    wait_for(lambda: not is_running(program))
 
 
 def test_no_shell_sees_a_value(workspace: Workspace) -> None:

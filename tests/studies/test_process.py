@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import pytest
 
 from betabo.studies.process import kill_group
+from waiting import LONG, wait_for
 
-PARENT = "import subprocess, sys; print(subprocess.Popen(['sleep', '100']).pid, flush=True); input()"
+PARENT = "import subprocess, sys; print(subprocess.Popen(['sleep', '3600']).pid, flush=True); input()"
 
 
 def is_running(pid: int) -> bool:
@@ -33,15 +33,12 @@ def test_a_group_is_killed_with_its_children() -> None:
         child = int(leader.stdout.readline())
         assert is_running(child)
         kill_group(leader.pid)
-        leader.wait(10)
-    deadline = time.monotonic() + 10
-    while is_running(child) and time.monotonic() < deadline:
-        time.sleep(0.01)
-    assert not is_running(child)
+        leader.wait(LONG)
+    wait_for(lambda: not is_running(child))
 
 
 def test_a_group_that_is_gone_is_no_error() -> None:
     with subprocess.Popen([sys.executable, "-c", ""], start_new_session=True) as process:
-        process.wait(10)
+        process.wait(LONG)
     kill_group(process.pid)
     assert process.returncode == 0

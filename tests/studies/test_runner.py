@@ -30,12 +30,12 @@ from betabo.studies import (
 )
 from betabo.studies.plan import logs_of
 from betabo.studies.runner import _MOST_CRASHES
-from waiting import wait_for
+from waiting import LONG, wait_for
 
 MakePlan = Callable[..., Plan]
 
 
-def collect(runner: Runner, until: Callable[[Event], bool], seconds: float = 120) -> list[Event]:
+def collect(runner: Runner, until: Callable[[Event], bool], seconds: float = LONG) -> list[Event]:
     """Events up to one that fits."""
     events: list[Event] = []
     deadline = time.monotonic() + seconds

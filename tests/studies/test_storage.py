@@ -145,6 +145,13 @@ def test_a_password_in_a_broken_address_is_not_shown_either() -> None:
     assert "s3cr3t" not in str(caught.value)
 
 
+@pytest.mark.parametrize("host", ["a" * 70 + ".org", "host\x9d.org"])
+def test_a_host_that_cannot_be_one_is_explained(host: str) -> None:
+    with pytest.raises(StudyError, match=r"the host of the storage .* cannot be one") as caught:
+        open_storage(f"postgresql://ann:s3cr3t@{host}/studies")
+    assert "s3cr3t" not in str(caught.value)
+
+
 def test_a_missing_driver_names_the_extra(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
     with pytest.raises(StudyError, match=r"pip install 'betabo\[postgres\]'"):

@@ -47,13 +47,14 @@ def test_a_copy_of_a_storage_and_a_study_made_anew_have_other_folders(make_plan:
     assert len(set(folders)) == 3
 
 
-@pytest.mark.parametrize("name", ["..", ".", "a/b", "a b", "../a", "x" * 300])
+@pytest.mark.parametrize("name", ["..", ".", "a/b", "a b", "../a", "x" * 300, "\u7814" * 100])
 def test_a_folder_has_a_harmless_name(make_plan: Callable[..., Plan], name: str) -> None:
     plan = make_plan(study=name)
     folder = logs_of(plan, open_study(plan))
     assert folder.parent == Path("betabo-logs")
     assert not folder.name.startswith(".")
     assert len(folder.name) < 120
+    folder.mkdir(parents=True)
 
 
 def test_a_study_is_accepted_once(make_plan: Callable[..., Plan], monkeypatch: pytest.MonkeyPatch) -> None:

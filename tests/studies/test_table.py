@@ -144,7 +144,7 @@ def test_parquet_without_pyarrow_names_the_extra(study: optuna.Study, monkeypatc
 
 
 def test_no_cell_of_a_csv_file_is_a_formula(make_plan: MakePlan) -> None:
-    formulas = ["=1+1", "+1", "-1", "@SUM(A1)", "\tx", "\rx"]
+    formulas = ["=1+1", "+1", "-1", "@SUM(A1)", "\tx", "\nx", "\uff1d1+1"]
     Path("train.py").write_text("def objective(p):\n  raise RuntimeError(p['=act'])", encoding="utf-8")
     space = Space({"=act": Categorical(formulas), "x": Float(-2.0, -1.0)})
     plan = make_plan(space=space, trials=1)
@@ -158,4 +158,18 @@ def test_no_cell_of_a_csv_file_is_a_formula(make_plan: MakePlan) -> None:
     told = [dict(zip(head, row, strict=True)) for row in rows if "withdrawn" not in row]
     assert {row["'=act"] for row in told if row["'=act"]} == {f"'{text}" for text in formulas}
     assert {row["x"] for row in told if row["x"]} == {"-1.5"}  # a number is one
-    assert not [cell for row in rows for cell in row if cell.startswith(("=", "+", "@", "\t", "\r"))]
+    assert not [cell for row in rows for cell in row if cell.startswith(("=", "+", "@", "\t", "\n", "\uff1d"))]
+
+
+def test_no_cell_of_a_csv_file_controls_a_terminal(make_plan: MakePlan) -> None:
+    """A CSV file goes to the terminal, with `--out -` or by `cat`."""
+    name, chosen = "act\x1b]52;c;aGk=\x07", "relu\x9d0;title\x9c\rover\ud800"
+    Path("train.py").write_text("def objective(p):\n  raise RuntimeError('no\\x1b[2J')", encoding="utf-8")
+    run_worker(make_plan(space=Space({name: Categorical([chosen, "\rgelu"])}), trials=3))
+    export(load_study("test"), "trials.csv", format="csv")
+    content = Path("trials.csv").read_bytes().decode("utf-8").replace("\r\n", "\n")
+    assert "act␛]52;c;aGk=␇" in content
+    assert "relu\ufffd0;title\ufffd␍over\ufffd" in content
+    assert "'␍gelu" in content
+    assert "no␛[2J" in content
+    assert [sign for sign in content if not sign.isprintable() and sign != "\n"] == []

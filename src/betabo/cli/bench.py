@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from betabo.cli.errors import FAILURE, PlainCommand, PlainGroup, user_errors
+from betabo.cli.lines import say
 
 if TYPE_CHECKING:
     from betabo.lab.bench.display import Display
@@ -130,7 +131,7 @@ def peers(
     else:
         for note in notes:
             warn(note)
-        typer.echo(f"report: {files[0]}")
+        say(f"report: {files[0]}")
     if failed:
         raise typer.Exit(FAILURE)
 
@@ -155,13 +156,13 @@ def table(
 
     values = values_at(read_results(folder, columns=[]), at)
     summary = summarize(values)
-    typer.echo(format_table(summary, form.value, decimals), nl=False)
+    say(format_table(summary, form.value, decimals), newline=False)
     for line in incomplete(summary):
         warn(line)
     if form is TableForm.MARKDOWN and values["optimizer"].nunique() > 1:
         after = int(values["evaluation"].iloc[0])
-        typer.echo(f"\nBest value after {after} evaluations, mean ± standard error over the seeds.\n")
-        typer.echo(format_comparison(compare(values, blocks.value), f"{blocks.value}s"))
+        say(f"\nBest value after {after} evaluations, mean ± standard error over the seeds.\n")
+        say(format_comparison(compare(values, blocks.value), f"{blocks.value}s"))
 
 
 @app.command(cls=PlainCommand)
@@ -179,7 +180,7 @@ def plot(
     from betabo.lab.bench.figures import write_figures
 
     for path in write_figures(folder, out, at=at, blocks=blocks.value):
-        typer.echo(path)
+        say(path)
 
 
 @app.command(name="list", cls=PlainCommand)
@@ -230,12 +231,12 @@ def _display() -> Display:
     from betabo.lab.bench.display import Lines, Live
 
     def write(line: str) -> None:
-        typer.echo(line, err=True)
+        say(line, err=True)
 
     return Live() if sys.stderr.isatty() else Lines(write)
 
 
 def _say_outcome(outcome: CampaignOutcome, out: Path) -> None:
-    typer.echo(f"{len(outcome.done)} runs done, {len(outcome.kept)} done before, {len(outcome.failed)} failed: {out}")
+    say(f"{len(outcome.done)} runs done, {len(outcome.kept)} done before, {len(outcome.failed)} failed: {out}")
     for key, path in outcome.failed.items():
-        typer.echo(f"failed: {key}, see {path}", err=True)
+        say(f"failed: {key}, see {path}", err=True)

@@ -8,6 +8,7 @@ from collections.abc import Callable
 import typer
 
 from betabo.cli.errors import fail
+from betabo.cli.lines import say
 
 
 def consent(
@@ -23,7 +24,7 @@ def consent(
             return True
         if not (sys.stdin.isatty() and sys.stderr.isatty()):
             fail(f"{about} {advice}")
-        typer.echo(about, err=True)
+        say(about, err=True)
         return typer.confirm(question, err=True)
 
     return ask

@@ -16,7 +16,7 @@ from typing import Any, NoReturn, ParamSpec, TypeVar
 import typer
 from typer.core import TyperCommand, TyperGroup
 
-from betabo.visible import visible
+from betabo.cli.lines import say
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -123,7 +123,7 @@ def describe(error: BaseException) -> str:
 
 
 def _say(kind: str, message: str) -> None:
-    typer.echo(f"{kind}: {visible(' '.join(message.split()))}", err=True)
+    say(f"{kind}: {' '.join(message.split())}", err=True)
 
 
 def _is_users(error: BaseException) -> bool:

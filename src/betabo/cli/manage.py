@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from pathlib import Path
 from typing import Annotated
 
@@ -9,6 +10,7 @@ import typer
 
 from betabo.cli.consent import consent
 from betabo.cli.errors import user_errors
+from betabo.cli.lines import say
 from betabo.cli.options import DEFAULT_LOGS, DEFAULT_STORAGE, Logs, Storage, StudyName
 
 
@@ -26,10 +28,10 @@ def delete(
 
     about = _about(name, storage)
     if not consent(yes, question="Delete it for good?", advice="Add --yes to delete it.")(about):
-        typer.echo("nothing was deleted")
+        say("nothing was deleted")
         return
     delete_study(name, storage)
-    typer.echo(f"deleted: {name}")
+    say(f"deleted: {name}")
 
 
 def _about(name: str, storage: str) -> str:
@@ -61,7 +63,7 @@ def rename(
     from betabo.studies import rename_study
 
     rename_study(name, new, storage, Path(logs))
-    typer.echo(f"renamed: {name} is {new}")
+    say(f"renamed: {name} is {new}")
 
 
 @user_errors
@@ -84,6 +86,6 @@ def widen(
     moved = dict(parse_parameters(ranges).parameters)
     space, inside = move_box(name, moved, storage)
     now = describe_ranges(space, moved)
-    typer.echo(f"moved: {name} has {', '.join(now)} now; {inside} trials with a value lie in its box")
-    options = " ".join(f"--param {described}" for described in now)
-    typer.echo(f"go on with the command of the study and {options}")
+    say(f"moved: {name} has {', '.join(now)} now; {inside} trials with a value lie in its box")
+    options = " ".join(f"--param {shlex.quote(described)}" for described in now)
+    say(f"go on with the command of the study and {options}")

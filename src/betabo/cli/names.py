@@ -6,6 +6,8 @@ import re
 import shlex
 from pathlib import PurePath
 
+from betabo.files import cut_name
+
 
 def study_of_function(reference: str) -> str:
     """The default study of an objective: `path/train.py:objective` is studied as `train-objective`."""
@@ -27,7 +29,7 @@ def study_of_command(template: str) -> str:
 
 def file_name(study: str, suffix: str) -> str:
     """A file in the current folder for what is written about a study."""
-    return _slug(study) + suffix
+    return cut_name(_slug(study)) + suffix
 
 
 def _slug(text: str) -> str:

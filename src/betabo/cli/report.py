@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from betabo.cli.errors import user_errors
+from betabo.cli.lines import say
 from betabo.cli.names import file_name
 from betabo.cli.options import DEFAULT_STORAGE, Storage, StudyName
 
@@ -30,7 +31,7 @@ def report(
 
     path = Path(file_name(name, ".html")) if out is None else out
     write_report(load_study(name, storage), path)
-    typer.echo(f"report: {path}")
+    say(f"report: {path}")
     if open_page:
         import webbrowser
 

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from betabo.cli.errors import user_errors, warn
+from betabo.cli.lines import say
 from betabo.cli.names import file_name
 from betabo.cli.options import DEFAULT_STORAGE, AsJson, Storage, StudyName, print_json, storage_option
 
@@ -49,7 +50,7 @@ def show_studies(storage: Storage = DEFAULT_STORAGE, as_json: AsJson = False) ->
         print_json([asdict(info) for info in found])
         return
     if not found:
-        typer.echo("no studies yet; `betabo minimize` makes one")
+        say("no studies yet; `betabo minimize` makes one")
         return
     listing = table()
     for head in ("study", "direction", "trials", "best", "states", "last"):
@@ -173,7 +174,7 @@ def export_study(
     form = to or _format_of(out)
     path = Path(file_name(name, f".{form}")) if out is None else out
     export(study, path, format=form.value)
-    typer.echo(f"trials: {path}")
+    say(f"trials: {path}")
 
 
 def _format_of(path: Path | None) -> Format:

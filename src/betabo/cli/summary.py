@@ -102,7 +102,7 @@ def print_bound_hint(
     screen.print(f"{sides} {verb}: the box may be too small there", style="magenta", soft_wrap=wrap)
     for gain in gains:
         screen.print(f"  {describe_gain(gain)}", style="magenta", soft_wrap=wrap)
-    ranges = " ".join(f"{name}=LOW..HIGH" for name in on_bound)
+    ranges = shlex.join(f"{name}=LOW..HIGH" for name in on_bound)  # whoever made the study chose the names
     screen.print(
         f"if values beyond make sense: betabo widen {shlex.quote(study)} {ranges}{storage_option}",
         style="magenta",

@@ -61,6 +61,7 @@ _SWEEPS = 2
 _STILL = 1e-3  # of the radius: a step that is shorter leads nowhere
 _INCUMBENTS = 5
 _MAX_ITERATIONS_DOWN = 100
+_MOST_BITS = 400  # of the largest value, so that squares of values do not overflow
 _MOST_POINTS = 500  # of which there are fewer in up to 28 dimensions, where they are those of a quadratic polynomial
 
 
@@ -223,6 +224,8 @@ def _fit(z: Points, values: Points, variances: Points) -> tuple[GaussianProcess,
         values: Their values, `n`.
         variances: The variances of the values' noise, `n`, NaN where there is none.
     """
+    halvings = max(0, int(np.frexp(values)[1].max()) - _MOST_BITS)  # exact, and none for values of usual size
+    values, variances = np.ldexp(values, -halvings), np.ldexp(variances, -2 * halvings)
     lowest = float(values.min())
     scale = float((values - lowest).std()) or 1.0
     y = (values - lowest) / scale

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import sys
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import partial
@@ -34,6 +35,7 @@ _MOST_NOISE = 1e3  # standard deviation of the noise, in standard deviations of 
 _MAX_ITERATIONS = 60  # of a fit
 _NOISY = FitState({}, noise=0.3)  # from which a thorough fit begins too
 _CLEARLY = 1.0  # by how much the logarithm of the likelihood has to be higher
+_LARGEST = sys.float_info.max / 4  # prediction; two of them have a difference
 _REACH = 3.0  # predictions are cut off this many times the range of the values beyond them
 
 Effort = Literal["none", "usual", "thorough"]
@@ -146,7 +148,8 @@ class Output:
         values = self.quantiles(point[None], ndtr(_NODES).tolist())[:, 0]
         weights = _WEIGHTS / _WEIGHTS.sum()
         mean = float(weights @ values)
-        return mean, float(np.sqrt(weights @ np.square(values - mean)))
+        largest = float(np.abs(values - mean).max()) or 1.0  # of which the square may overflow
+        return mean, float(np.sqrt(weights @ np.square((values - mean) / largest)) * largest)
 
     def quantiles(self, points: npt.ArrayLike, probabilities: Sequence[float]) -> Points:
         """Quantiles of the value, without noise, in its own units.
@@ -182,9 +185,10 @@ class Output:
         return self.in_own_units(self.process.draw(x, count, torch.Generator().manual_seed(seed)).numpy())
 
     def in_own_units(self, z: Points) -> Points:
-        """Transformed values in the output's own units, cut off far beyond those seen."""
+        """Transformed values in the output's own units, cut off far beyond those seen and where sums overflow."""
         reach = _REACH * (self.highest - self.lowest)
-        return np.clip(self.transform.inverse(z), self.lowest - reach, self.highest + reach)
+        low, high = max(self.lowest - reach, -_LARGEST), min(self.highest + reach, _LARGEST)
+        return np.clip(self.transform.inverse(z), low, high)
 
 
 @dataclass(frozen=True)

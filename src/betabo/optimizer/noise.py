@@ -94,5 +94,6 @@ def chance_of_agreement(step: float, deviations: Points) -> Points:
     if math.isinf(step):
         return np.ones_like(deviations)
     ratio = step / (2 * deviations)
-    chances: Points = erf(ratio) + np.expm1(-np.square(ratio)) / (ratio * math.sqrt(math.pi))
+    with np.errstate(over="ignore"):  # of a square, whose exponential is then 0
+        chances: Points = erf(ratio) + np.expm1(-np.square(ratio)) / (ratio * math.sqrt(math.pi))
     return chances

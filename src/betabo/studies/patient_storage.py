@@ -64,7 +64,8 @@ def _damage_of(study: str) -> Iterator[None]:
     except SchemaError as error:
         raise DamagedStudyError(study, str(error)) from error
     except _UNREADABLE as error:
-        raise DamagedStudyError(study, shortened(f"it cannot be read ({type(error).__name__}: {error})")) from error
+        reason = f"{type(error).__name__}: {error}".removesuffix(": ")
+        raise DamagedStudyError(study, shortened(f"it cannot be read ({reason})")) from error
 
 
 class PatientStorage(BaseStorage):

@@ -233,6 +233,8 @@ def _create(address: URL, shown: str, options: dict[str, Any]) -> RDBStorage:
             raise StudyError(f"the storage {shown} is of an unknown kind, {_EXPECTED}.") from error
         except ImportError as error:
             raise StudyError(f"the storage {shown} needs a driver that is not installed: {error.__cause__}.") from error
+        except UnicodeError as error:
+            raise StudyError(f"the host of the storage {shown} cannot be one ({error}); {_EXPECTED}.") from error
         except RuntimeError as error:  # Optuna's check of the schema
             raise StudyError(f"the storage {shown} was made by another version of Optuna. {error}") from error
         except (OperationalError, ProgrammingError, IntegrityError) as error:

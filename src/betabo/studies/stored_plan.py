@@ -12,6 +12,7 @@ from typing import Any
 
 from optuna.study import Study, StudyDirection
 
+from betabo.files import cut_name
 from betabo.optuna.attributes import PLAN
 from betabo.schema import anything, listing, maybe, record, shortened, table, text, whole
 from betabo.space import Space
@@ -71,7 +72,7 @@ def study_folder(logs: Path, study: Study, place: str) -> Path:
     """
     parts = "\0".join((place, study.study_name, str(study.user_attrs.get(IDENTITY))))
     readable = re.sub(r"[^\w.-]|^\.+", "_", study.study_name)
-    return logs / f"{readable[:100]}-{hashlib.sha256(parts.encode('utf-8', 'surrogatepass')).hexdigest()[:8]}"
+    return logs / f"{cut_name(readable)}-{hashlib.sha256(parts.encode('utf-8', 'surrogatepass')).hexdigest()[:8]}"
 
 
 def is_from_here(study: Study) -> bool:

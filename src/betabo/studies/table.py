@@ -16,6 +16,7 @@ from betabo.files import whole_file
 from betabo.optuna.trials import TrialRecord, read_trials
 from betabo.studies.errors import StudyError
 from betabo.studies.stored_plan import study_space
+from betabo.visible import visible
 
 Format = Literal["parquet", "csv", "json"]
 
@@ -126,6 +127,10 @@ def _write_csv(rows: list[dict[str, Any]], path: Path) -> None:
         writer.writerows({key: _cell(value) for key, value in row.items()} for row in rows)
 
 
+_FORMULAS = ("=", "+", "-", "@", "\t", "\r", "\n", "＝", "＋", "－", "＠")  # noqa: RUF001
+"""How text begins that some spreadsheet takes for a formula, those of Japanese ones among them."""
+
+
 def _cell(value: Any) -> Any:
     if isinstance(value, list | bool):
         return json.dumps(value)
@@ -135,8 +140,8 @@ def _cell(value: Any) -> Any:
 
 
 def _inert(text: str) -> str:
-    """Text that no spreadsheet takes for a formula: an apostrophe before it says that it is text."""
-    return f"'{text}" if text.startswith(("=", "+", "-", "@", "\t", "\r")) else text
+    """Text that no spreadsheet takes for a formula, by an apostrophe before it, and that no terminal obeys."""
+    return ("'" if text.startswith(_FORMULAS) else "") + visible(text)
 
 
 def _iso(value: Any) -> str:

@@ -83,10 +83,11 @@ class OutputTransform:
         return slopes
 
     def inverse(self, transformed: npt.ArrayLike) -> Values:
-        """The values that are transformed to these; infinite beyond the range of the power transform."""
+        """The values that are transformed to these; infinite beyond the range of the power transform or of numbers."""
         powered = np.asarray(transformed, dtype=np.float64) * self.spread + self.centre
         standard = _inverse_yeojohnson(powered, self.power)
-        return (standard / 2 * self.scale + self.location / 2) * 2
+        with np.errstate(over="ignore"):
+            return (standard / 2 * self.scale + self.location / 2) * 2
 
 
 def _most_likely_power(standard: Values, factor: Values) -> float:

@@ -30,3 +30,13 @@ def test_infinite_values_are_gaps() -> None:
     predicted = np.array([[0.0, 1.0]] * 5)
     figure = predicted_against_observed(Goodness(0, [0, 1], np.array([1.0, np.inf]), predicted), "loss")
     assert "Infinity" not in figure.to_json()
+
+
+def test_the_largest_numbers_have_logarithmic_axes_too() -> None:
+    observed = np.array([1.0, 1e150, 1.7e308])
+    figure = predicted_against_observed(Goodness(0, [0, 1, 2], observed, np.tile(observed, (5, 1))), "loss")
+    assert figure.layout.xaxis.type == "log"
+    assert "Infinity" not in figure.to_json()
+    (diagonal,) = [trace for trace in figure.data if trace.name == "equal"]
+    assert list(diagonal.x) == list(diagonal.y)
+    assert np.isfinite(diagonal.x).all()

@@ -10,6 +10,8 @@ from betabo.report.goodness import Goodness
 from betabo.report.predictions import LEVELS
 from betabo.report.text import show
 
+_MOST_DIGITS = 307  # of a number, so that ten times as much is one too
+
 
 def predicted_against_observed(table: Goodness, label: str) -> go.Figure:
     """A mark and an interval for each trial; on the line both are equal.
@@ -22,7 +24,7 @@ def predicted_against_observed(table: Goodness, label: str) -> go.Figure:
     log = prefers_log([*table.observed.tolist(), *middle.tolist()], ratio=10.0)
     centre = np.concatenate([table.observed, middle])
     ends = _ends(np.log10(centre) if log else centre)
-    shown = [10**end for end in ends] if log else ends
+    shown = [10.0 ** min(end, _MOST_DIGITS) for end in ends] if log else ends
     kind = {"type": "log", **log_ticks(*shown)} if log else {}
     figure = new_figure(
         height=400,

@@ -69,7 +69,8 @@ def test_points_stay_in_the_box_and_are_new(name) -> None:
     assert points.shape == (len(STARTS) + 3, 3)
     assert ((points >= LOW) & (points <= HIGH)).all()
     if name != "corners":
-        assert len(np.unique(points, axis=0)) == len(points)
+        again = 1 if name == "pybads" else 0  # its first own point, to see whether there is noise
+        assert len(np.unique(points, axis=0)) == len(points) - again
 
 
 @conforming
@@ -94,7 +95,7 @@ def test_without_starting_points_an_optimizer_starts_by_itself(name) -> None:
     points = search(name, steps, seed=1, starts=STARTS[:0])
     assert ((points >= LOW) & (points <= HIGH)).all()
     np.testing.assert_array_equal(search(name, 3, seed=1, starts=STARTS[:0]), points[:3])
-    if name not in ("ax", "hebo", "nevergrad"):
+    if name not in ("ax", "ax-quality", "hebo", "nevergrad"):  # which begin at the centre
         assert (search(name, 1, seed=2, starts=STARTS[:0]) != points[0]).any()
 
 
