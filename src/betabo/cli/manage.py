@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import shlex
 from pathlib import Path
 from typing import Annotated
 
@@ -85,5 +87,10 @@ def widen(
     space, inside = move_box(name, moved, storage)
     now = describe_ranges(space, moved)
     typer.echo(f"moved: {name} has {', '.join(now)} now; {inside} trials with a value lie in its box")
-    options = " ".join(f"--param {described}" for described in now)
-    typer.echo(f"go on with the command of the study and {options}")
+    options = " ".join(f"--param {shlex.quote(described)}" for described in now)
+    lines = ", ".join(
+        f"{name} = {json.dumps(text)}" for name, _, text in (described.partition("=") for described in now)
+    )
+    typer.echo(
+        f"go on with the command of the study and {options}; where it has a --problem file, write there: {lines}"
+    )

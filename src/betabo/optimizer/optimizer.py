@@ -137,6 +137,15 @@ class Optimizer:
         """The record without the results that were known before."""
         return [evaluation for evaluation in self.history if evaluation.origin != "known"]
 
+    def remember(self, history: Iterable[Evaluation], states: Sequence[FitState] = ()) -> None:
+        """Take a record that is kept elsewhere in place of the one so far.
+
+        Args:
+            history: The evaluations, in the same space.
+            states: Hyperparameters of the last fits.
+        """
+        self.history, self._states = list(history), tuple(states)
+
     @overload
     def ask(self, *, confirm: bool = ...) -> Any: ...
     @overload

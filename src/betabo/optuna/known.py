@@ -17,7 +17,10 @@ from betabo.optuna.study_data import StudyData
 from betabo.schema import anything, listing, maybe, number, record, table
 
 _KNOWN = listing(
-    record({"parameters": table(anything), "values": maybe(listing(number())), "constraints": table(number())})
+    record(
+        {"parameters": table(anything), "values": maybe(listing(number())), "constraints": table(number())},
+        {"measured": table(number())},
+    )
 )
 
 

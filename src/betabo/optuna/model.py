@@ -15,6 +15,7 @@ from betabo.optimizer.config import Config
 from betabo.optimizer.data import Points
 from betabo.optimizer.model import Surrogate
 from betabo.optuna.box import present_box
+from betabo.optuna.space import from_distributions, reachable
 from betabo.optuna.study_data import StudyData
 from betabo.space import Space
 
@@ -101,11 +102,12 @@ def known_data(study: optuna.Study, config: Config, pruned: bool = True) -> Stud
     """
     trials = study.get_trials(deepcopy=False)
     trials = [trial for trial in trials if pruned or trial.state != optuna.trial.TrialState.PRUNED]
-    common = present_box(study, trials)
-    distributions = {name: d for name, d in common.items() if not d.single()}
+    found, conditions = present_box(study, trials)
+    distributions, conditions = reachable(found, conditions)
     if not distributions:
         raise ValueError(f"study {study.study_name!r} has no parameter that all its finished trials share.")
-    known = StudyData.of(trials, distributions, study.directions, noise=config.noise)
+    space = from_distributions(distributions, conditions)
+    known = StudyData.of(trials, distributions, study.directions, space=space, noise=config.noise)
     if len(known.finished) < 2:
         raise ValueError(
             f"study {study.study_name!r} has {len(known.finished)} finished trials, expected at least 2 for a model."

@@ -23,7 +23,7 @@ from betabo.optuna.best import directions_of
 from betabo.optuna.box import branches
 from betabo.optuna.known import with_known
 from betabo.optuna.model import StudyModel
-from betabo.optuna.space import conditions_of, decode, from_distributions, is_searchable, to_distributions
+from betabo.optuna.space import conditions_of, decode, from_distributions, is_searchable, reachable, to_distributions
 from betabo.optuna.study_data import StudyData
 from betabo.problem import Problem
 from betabo.space import Parameter, Space, as_space
@@ -268,11 +268,7 @@ class BetaSampler(BaseSampler):
         The space of the last proposal, which was the same one as a rule, is kept.
         """
         conditions = branches(trials)[1] if self._known is None else self._conditions
-        conditions = {name: condition for name, condition in conditions.items() if name in distributions}
-        while lost := [name for name, (other, _) in conditions.items() if other not in distributions]:
-            # Somebody else decides about the choice, and the parameters under it go to the independent sampler.
-            distributions = {name: d for name, d in distributions.items() if name not in lost}
-            conditions = {name: condition for name, condition in conditions.items() if name not in lost}
+        distributions, conditions = reachable(distributions, conditions)
         key = ([*distributions.items()], conditions)
         if self._translated is None or self._translated[0] != key:
             self._translated = (key, from_distributions(distributions, conditions))

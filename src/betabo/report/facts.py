@@ -184,7 +184,7 @@ def _own_ranges(study: Study) -> bool:
     plan = study.user_attrs.get(PLAN)
     objective = plan.get("objective") if isinstance(plan, dict) else None
     kind = objective.get("type") if isinstance(objective, dict) else None
-    return kind in (None, "function", "command")
+    return kind in (None, "function", "command", "python")
 
 
 def _planned(study: Study) -> int | None:

@@ -76,11 +76,6 @@ class Plan:
         object.__setattr__(self, "logs", Path(self.logs))
         if not isinstance(self.study, str) or not self.study.strip():
             raise StudyError(f"the study's name is {self.study!r}, expected some text.")
-        if self.space.is_conditional:
-            raise StudyError(
-                "the space has parameters that exist only under a choice, which a stored study cannot have yet; use "
-                "betabo.minimize, or BetaSampler(search_space=...) in a study of Optuna."
-            )
         if not isinstance(self.trials, int) or self.trials < 1:
             raise StudyError(f"trials is {self.trials!r}, expected a whole number of at least 1.")
         if not self.directions:

@@ -241,7 +241,7 @@ def test_a_value_that_is_no_number_is_a_failed_evaluation() -> None:
 
 
 def test_unknown_settings_are_refused_by_name() -> None:
-    with pytest.raises(TypeError, match=r"unknown setting kernal, expected some of kernel, acquisition"):
+    with pytest.raises(TypeError, match=r"unknown argument kernal, .* budget, .* Did you mean 'kernel'\?"):
         minimize(lambda x: 0.0, [(0.0, 1.0)], kernal="beta")
 
 
