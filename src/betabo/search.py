@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import ExitStack
-from dataclasses import fields
+from dataclasses import fields, replace
+from pathlib import Path
 from typing import Any, ParamSpec, cast
 
 import numpy as np
@@ -62,6 +63,7 @@ def minimize(
     seed: int | None = None,
     initial: Iterable[Any] = (),
     known_points: KnownPoints = (),
+    earlier: KnownPoints = (),
     timeout: float | str | None = None,
     target: float | None = None,
     stop: StopChoice = None,
@@ -102,6 +104,9 @@ def minimize(
         known_points: Results that are known already: pairs `(point, value)`; a DataFrame, or a file of CSV, Parquet or
             JSON, with a column for each parameter and `value`. The model learns from them, and they take the place of
             starting points; they do not count as evaluations. Those outside the space are left out with a warning.
+        earlier: Results of an earlier task, as `known_points` are given, or the name of an earlier study in `storage`.
+            They count as far as they predict what this search finds, and are never the answer; the best of them that
+            lies in the space is evaluated first.
         timeout: Seconds, or text such as `"90s"`, `"15m"` and `"2h"`, after which no evaluation begins.
         target: Value that is good enough: the search stops when it is reached.
         stop: Further reasons to stop: `"plateau"` when the best value has not improved for long, `"regret"` when the
@@ -148,14 +153,20 @@ def minimize(
         known=known,
         initial=initial,
         known_points=known_points,
+        earlier=earlier,
     )
+    if isinstance(earlier, str) and Path(earlier).suffix.lower() not in (".csv", ".parquet", ".json"):
+        from betabo.studies import load_study
+        from betabo.studies.beginning import points_of_study
+
+        whole = replace(whole, earlier=points_of_study(load_study(earlier, storage), whole))
     check_objective(fun, whole.space)
     stopping = Stopping.of(timeout, target, stop, whole.directions)
     with ExitStack() as held:
         caller = make_caller(fun, workers, executor)
         search: Search
         if study is None:
-            if storage != _STORAGE:
+            if storage != _STORAGE and not earlier:
                 raise ValueError(f"storage is {storage!r} without a study; pass study=, the name that it is to have.")
             search = PlainSearch(Optimizer(whole, seed=seed, config=config, **settings), budget, confirm)
         else:

@@ -22,7 +22,7 @@ in 28 (`docs/noise.md`). With less noise the lowest value is as good an answer a
 
 def noise_model(data: Data, config: Config) -> Noise:
     """The noise of values whose variance is not known: as configured, or none where repeats show that there is none."""
-    return "none" if config.noise_model == "unknown" and data.is_repeatable else config.noise_model
+    return "none" if config.noise_model == "unknown" and data.own.is_repeatable else config.noise_model
 
 
 def is_seen(state: FitState) -> bool:

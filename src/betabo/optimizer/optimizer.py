@@ -69,6 +69,7 @@ class Optimizer:
         seed: Seed of the search; None draws one. The same seed gives the same proposals on the same machine.
         initial: Points to be asked for first, in the user's units.
         known_points: Results that are known already, see `minimize`.
+        earlier: Results of an earlier task, which may be another one, see `minimize`.
         config: The configuration as a whole, in place of `settings`.
         settings: Settings of `Config`: `kernel`, `acquisition`, `beta`, `noise`, `local_steps`, `starting_points`,
             `power_transform`, `max_failures`, `duplicate_tolerance`.
@@ -91,6 +92,7 @@ class Optimizer:
         seed: int | None = None,
         initial: Iterable[Any] = (),
         known_points: KnownPoints = (),
+        earlier: KnownPoints = (),
         config: Config | None = None,
         **settings: Any,
     ) -> None:
@@ -101,6 +103,7 @@ class Optimizer:
             known=known,
             initial=initial,
             known_points=known_points,
+            earlier=earlier,
         )
         self.space = self.problem.space
         self.config = Config.of(config, settings).within(self.space)
@@ -118,6 +121,11 @@ class Optimizer:
                 warnings.warn(f"known point {point} violates {violated} and is left out", stacklevel=2)
                 continue
             self.history.append(self._evaluation(Pending(known.unit, "known"), known.value))
+        self.earlier = [
+            evaluation
+            for known in read_known(self.problem.earlier, self.problem)
+            if not (evaluation := self._evaluation(Pending(known.unit, "known"), known.value)).failed
+        ]
         self._states: tuple[FitState, ...] = ()
 
     def __repr__(self) -> str:
@@ -171,7 +179,7 @@ class Optimizer:
         self.pending.extend(new)
         if len(new) < wanted:
             proposal = propose(
-                self._data(),
+                self._data(self.earlier),
                 self.config,
                 count=wanted - len(new),
                 seed=self.seed,
@@ -293,12 +301,14 @@ class Optimizer:
             TypeError: The parameter is no number.
         """
         before, after = self.space, with_ranges(self.space, ranges)
-        problem = replace(self.problem, space=after, initial=(), known_points=())
+        problem = replace(self.problem.without_results(), space=after)
         moved = Optimizer(problem, seed=self.seed, config=self.config)
         moved.history, moved.outside = moved_history(self.history, self.outside, before, after)
         places = moved_units((pending.unit for pending in self.pending), before, after)
         moved.pending = [replace(p, unit=place) for p, place in zip(self.pending, places, strict=True) if place]
         moved._queue = [place for place in moved_units(self._queue, before, after) if place]
+        places = moved_units((evaluation.unit for evaluation in self.earlier), before, after)
+        moved.earlier = [replace(e, unit=place) for e, place in zip(self.earlier, places, strict=True) if place]
         moved._states = self._states
         self.__dict__.update(moved.__dict__)
 
@@ -345,6 +355,7 @@ class Optimizer:
             "states": [asdict(state) for state in self._states],
             **({"problem": problem} if (problem := self.problem.to_json()) else {}),
             **({"outside": [kept.to_json() for kept in self.outside]} if self.outside else {}),
+            **({"earlier": [evaluation.to_json() for evaluation in self.earlier]} if self.earlier else {}),
         }
 
     @classmethod
@@ -358,7 +369,9 @@ class Optimizer:
         if not isinstance(data, dict) or data.get("format") != _FORMAT:
             found = data.get("format") if isinstance(data, dict) else type(data).__name__
             raise ValueError(f"it has format {found!r}, expected {_FORMAT}.")
-        record(_OUTLINE, {"problem": anything, "outside": listing(anything)})(data, "search")
+        record(_OUTLINE, {"problem": anything, "outside": listing(anything), "earlier": listing(anything)})(
+            data, "search"
+        )
         space = Space.from_json(data["space"])
         problem = Problem.from_json(space, data.get("problem", {}))
         optimizer = cls(problem, seed=data["seed"], config=Config.from_json(data["config"]))
@@ -366,8 +379,11 @@ class Optimizer:
         listing(pending_schema(space.dims))(data["pending"], "pending")
         listing(unit_schema(space.dims))(data["queue"], "queue")
         optimizer.history = [Evaluation.from_json(entry) for entry in data["history"]]
-        for number, evaluation in enumerate(optimizer.history):
-            _check_numbers(evaluation, problem, f"history[{number}]")
+        listing(evaluation_schema(space.dims))(data.get("earlier", []), "earlier")
+        optimizer.earlier = [Evaluation.from_json(entry) for entry in data.get("earlier", ())]
+        for name, evaluations in (("history", optimizer.history), ("earlier", optimizer.earlier)):
+            for number, evaluation in enumerate(evaluations):
+                _check_numbers(evaluation, problem, f"{name}[{number}]")
         optimizer.outside = [
             Outside.from_json(entry, space.dims, f"outside[{number}]")
             for number, entry in enumerate(data.get("outside", ()))
@@ -420,9 +436,9 @@ class Optimizer:
         """Points as the user gets them, rounding included."""
         return (self.space.from_unit(np.array(entry.unit)) for entry in known)
 
-    def _data(self) -> Data:
+    def _data(self, earlier: Sequence[Evaluation] = ()) -> Data:
         dims = self.space.dims
-        finished = [e for e in self.history if not e.failed]
+        finished = [*earlier, *(e for e in self.history if not e.failed)]
         losses = np.array([self.problem.losses(e.numbers) for e in finished], dtype=np.float64)
         losses = losses.reshape(len(finished), len(self.problem.objectives))
         variances = np.array([np.nan if e.variance is None else e.variance for e in finished])
@@ -438,6 +454,7 @@ class Optimizer:
                 *(Step(e.origin, self.problem.losses(e.numbers)[0] if e.numbers else None) for e in self.history),
                 *(Step(p.origin, None, under_way=True) for p in self.pending),
             ),
+            earlier=np.arange(len(finished)) < len(earlier),
         )
 
     def _check_failures(self) -> None:

@@ -8,13 +8,16 @@ from typing import Any
 from optuna.study import Study
 
 from betabo.optimizer.known import KnownPoint
-from betabo.optuna.attributes import KNOWN
+from betabo.optuna.attributes import EARLIER, KNOWN
+from betabo.optuna.known import stored_form
 from betabo.optuna.trials import read_trials
-from betabo.problem import VALUE, Problem
+from betabo.problem import Problem
 from betabo.studies.errors import StudyError
 
 
-def begin_with(study: Study, problem: Problem, known: Sequence[KnownPoint] = ()) -> None:
+def begin_with(
+    study: Study, problem: Problem, known: Sequence[KnownPoint] = (), earlier: Sequence[KnownPoint] = ()
+) -> None:
     """Put the initial points of a problem into the queue, and store what is known with the study.
 
     What is in the queue, or was evaluated, is not put there again. What was known before is kept where a problem says
@@ -24,14 +27,16 @@ def begin_with(study: Study, problem: Problem, known: Sequence[KnownPoint] = ())
         study: The study.
         problem: The problem, whose initial points are put into the queue.
         known: Its known points.
+        earlier: Its results of an earlier task.
     """
     for point in problem.initial:
         here = problem.space.active(point)
         constants = {name: getattr(problem.space.parameters[name], "value", None) for name in here}
         values = {name: point.get(name, constants[name]) for name in here}
         study.enqueue_trial(values, skip_if_exists=True)
-    if known:
-        study.set_user_attr(KNOWN, [_as_json(problem, entry.unit, entry.value) for entry in known])
+    for key, points in ((KNOWN, known), (EARLIER, earlier)):
+        if points:
+            study.set_user_attr(key, [stored_form(problem, point) for point in points])
 
 
 def points_of_study(study: Study, problem: Problem) -> list[tuple[dict[str, Any], Any]]:
@@ -59,15 +64,3 @@ def points_of_study(study: Study, problem: Problem) -> list[tuple[dict[str, Any]
             given = given if problem.measured else given[0]
         pairs.append((point, given))
     return pairs
-
-
-def _as_json(problem: Problem, unit: Any, value: Any) -> dict[str, Any]:
-    point = problem.space.from_unit(unit)
-    assert isinstance(point, dict), "a study has named parameters"
-    found = None if value is None else problem.measure(value, VALUE)
-    if found is None or found.trouble:
-        return {"parameters": point, "values": None, "constraints": {}}
-    labels = [label for limit in problem.constraints for label in limit.labels]
-    excess = dict(zip(labels, problem.excess(found.measured), strict=True))
-    measured = {"measured": dict(found.measured)} if found.measured else {}
-    return {"parameters": point, "values": list(found.values), "constraints": excess, **measured}

@@ -6,7 +6,7 @@ import time
 import warnings
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import ExitStack, suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -71,7 +71,7 @@ class StudySearch:
         self._watcher = Taker(plan, self._study, self._storage)
         self._free: list[Taker] = []
         self._under_way: list[_UnderWay] = []
-        alone = replace(problem, initial=(), known_points=())
+        alone = problem.without_results()
         self._view = Optimizer(alone, seed=plan.seed or 0, config=plan.config)
         self._is_read = False
 
@@ -229,10 +229,14 @@ def with_names(problem: Problem) -> Problem:
         space,
         **problem.to_json(),
         initial=[space.from_unit(problem.space.to_unit(point)) for point in problem.initial],
-        known_points=[
-            (space.from_unit(np.array(known.unit)), known.value) for known in read_known(problem.known_points, problem)
-        ],
+        known_points=_named_points(problem.known_points, problem, space),
+        earlier=_named_points(problem.earlier, problem, space),
     )
+
+
+def _named_points(given: Any, problem: Problem, space: Space) -> list[tuple[Any, Any]]:
+    """Known points of a box with names."""
+    return [(space.from_unit(np.array(known.unit)), known.value) for known in read_known(given, problem)]
 
 
 def evaluations(trials: Iterable[FrozenTrial], problem: Problem) -> list[Evaluation]:
