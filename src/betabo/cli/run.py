@@ -36,7 +36,6 @@ from betabo.studies.stopping import study_progress
 from betabo.studies.widening import study_gains_beyond
 
 _PAUSE = 0.1  # seconds between two looks at the workers
-_MOST_MODELLED = 1000  # trials, for an estimate at the end of a run
 _MOST_SHOWN = 8  # parameters of a trial on its line
 _READ_EVERY = 2.0  # seconds between two looks at the storage when no worker here has news
 
@@ -283,7 +282,7 @@ class StudyRun:
 
     def _gains_beyond(self, faces: Mapping[str, Side]) -> Sequence[GainBeyond]:
         """What a wider box would gain; nothing where there is no model."""
-        if not faces or not 2 <= sum(trial.is_complete for trial in self._trials) <= _MOST_MODELLED:
+        if not faces or sum(trial.is_complete for trial in self._trials) < 2:
             return ()
         with suppress(ValueError):
             return study_gains_beyond(self._study, self._plan.config, faces.items())

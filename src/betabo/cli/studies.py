@@ -88,7 +88,7 @@ def show(
 
     from betabo.cli.tables import console, print_table
     from betabo.cli.trials import TrialReader
-    from betabo.optuna.best import best_trials, directions_of
+    from betabo.optuna.best import best_trials, directions_of, objective_names
     from betabo.optuna.recommendation import recommended_with_noise
     from betabo.studies import load_study, trial_rows
 
@@ -100,7 +100,9 @@ def show(
     directions, trials = directions_of(study), TrialReader(study).read()
     shown = trials if everything else trials[-last:]
     screen = console()
-    head = f"{study.study_name}: {', '.join(directions)}, {sum(trial.counts for trial in trials)} trials"
+    names = objective_names(study)
+    goals = directions if names is None else [f"{d} {name}" for d, name in zip(directions, names, strict=True)]
+    head = f"{study.study_name}: {', '.join(goals)}, {sum(trial.counts for trial in trials)} trials"
     if len(shown) < len(trials):
         head += f", the last {len(shown)} of {len(trials)} rows (--all shows all)"
     best = {trial.number for trial in best_trials(trials, directions)}
@@ -110,7 +112,7 @@ def show(
         best = {recommended.trial}
     screen.print(Text(head), soft_wrap=True)
     if shown:
-        print_table(screen, _trial_table(shown, best))
+        print_table(screen, _trial_table(shown, best, ", ".join(names or ["value"])))
 
 
 @user_errors
@@ -226,7 +228,7 @@ def best_as_json(
     return {**head, **(found[0] if found else {"trial": None, "value": None, "parameters": {}, "on_bound": {}})}
 
 
-def _trial_table(trials: list[TrialRecord], best: set[int]) -> Table:
+def _trial_table(trials: list[TrialRecord], best: set[int], value_head: str = "value") -> Table:
     """One row a trial; the best are green, and the reason of a failure stands where the value would."""
     from rich.text import Text
 
@@ -236,7 +238,7 @@ def _trial_table(trials: list[TrialRecord], best: set[int]) -> Table:
     apart = len(names) <= _MOST_PARAMETERS
     listing = table()
     listing.add_column("trial", justify="right", no_wrap=True)
-    listing.add_column("value", no_wrap=True)
+    listing.add_column(Text(value_head), no_wrap=True)
     listing.add_column("time", justify="right", no_wrap=True)
     noted = any(trial.remarks for trial in trials)
     if noted:

@@ -44,10 +44,12 @@ class Choice:
     Attributes:
         data: The data, or some of them.
         others: The evaluations that were left out.
+        chosen: Which of the evaluations were not; None where all are there.
     """
 
     data: Data
     others: Data | None = None
+    chosen: npt.NDArray[np.bool_] | None = None
 
 
 def choose(data: Data) -> Choice:
@@ -69,7 +71,7 @@ def choose(data: Data) -> Choice:
     chosen[_nearest(data.points, data.points[order[:_CENTRES]], most // (4 * _CENTRES))] = True
     rest = np.flatnonzero(~chosen)
     chosen[_even(rest, most - int(chosen.sum()))] = True
-    return Choice(data.part(chosen), data.part(~chosen))
+    return Choice(data.part(chosen), data.part(~chosen), chosen)
 
 
 def near(data: Data, centres: Points, count: int) -> Data:

@@ -116,9 +116,7 @@ class Optimizer:
         self._region = self.problem.region(self.seed)
         self._queue = [self._unit(point) for point in self.problem.initial]
         for known in read_known(self.problem.known_points, self.problem):
-            if self._region is not None and (violated := self._region.violated(np.array(known.unit))):
-                point = self.space.from_unit(np.array(known.unit))
-                warnings.warn(f"known point {point} violates {violated} and is left out", stacklevel=2)
+            if self._is_forbidden(known.unit, "known point"):
                 continue
             self.history.append(self._evaluation(Pending(known.unit, "known"), known.value))
         self.earlier = [
@@ -208,6 +206,7 @@ class Optimizer:
             point: The point, in the user's units. It need not have been asked for. The nearest pending point is meant
                 if it is within 1e-4 of each parameter's range, and of its logarithm where that is searched, or within
                 the rounding of float32; it is then recorded as it was asked for.
+                A point that violates a known constraint is left out with a warning: it must not become the answer.
             value: Its value; with several objectives or with constraints whatever the objective of `minimize` may
                 return. NaN, infinity and None record a failed evaluation.
             variance: Variance of the value's noise, the square of its standard error, where it is known; with several
@@ -215,6 +214,8 @@ class Optimizer:
                 then to the setting `noise`.
         """
         pending = self._meant(point)
+        if self._is_forbidden(pending.unit, "told point"):
+            return
         variance = None if variance is None else as_variance(variance, "variance is")
         evaluation = self._evaluation(pending, value, variance)
         self._record(pending, evaluation)  # once nothing about it can be refused
@@ -285,7 +286,9 @@ class Optimizer:
         best = best_of(self.problem, self.history)
         if faces is None:
             faces = () if best is None else self.space.faces(best.unit).items()
-        return gains_beyond(self._data(), self.space, self.config, faces=faces, seed=self.seed)
+        return gains_beyond(
+            self._data(), self.space, self.config, faces=faces, seed=self.seed, allows=self.problem.admits
+        )
 
     def move_box(self, ranges: Mapping[str, RangeLike]) -> None:
         """Go on in a wider or a narrower box, with all results that lie in it.
@@ -392,6 +395,14 @@ class Optimizer:
         optimizer._queue = [tuple(unit) for unit in data["queue"]]
         optimizer._states = tuple(FitState(**state) for state in data["states"])
         return optimizer
+
+    def _is_forbidden(self, unit: tuple[float, ...], what: str) -> bool:
+        """Whether a point violates a known constraint, which is then said."""
+        violated = "" if self._region is None else self._region.violated(np.array(unit))
+        if violated:
+            point = self.space.from_unit(np.array(unit))
+            warnings.warn(f"{what} {point} violates {violated} and is left out", stacklevel=3)
+        return bool(violated)
 
     def _unit(self, point: Any) -> tuple[float, ...]:
         return cast("tuple[float, ...]", tuple(self.space.to_unit(point).tolist()))

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from itertools import compress
 from typing import Any
 
 import numpy as np
@@ -13,6 +14,7 @@ from optuna.distributions import BaseDistribution
 
 from betabo.optimizer.config import Config
 from betabo.optimizer.data import Points
+from betabo.optimizer.many import choose
 from betabo.optimizer.model import Surrogate
 from betabo.optuna.box import present_box
 from betabo.optuna.space import from_distributions, reachable
@@ -116,7 +118,7 @@ def known_data(study: optuna.Study, config: Config, pruned: bool = True) -> Stud
 
 
 def fit_study(study: optuna.Study, config: Config | None = None, seed: int = 0) -> StudyModel:
-    """Fit the model to a study, whatever sampler made it.
+    """Fit the model to a study, whatever sampler made it; to a choice of its trials where they are very many.
 
     Args:
         study: An Optuna study.
@@ -128,4 +130,8 @@ def fit_study(study: optuna.Study, config: Config | None = None, seed: int = 0) 
     """
     config = Config() if config is None else config
     known = known_data(study, config)
+    choice = choose(known.data)
+    if choice.chosen is not None:
+        known = replace(known, finished=tuple(compress(known.finished, choice.chosen)))
+    known = replace(known, data=choice.data)
     return StudyModel(known, Surrogate.fit(known.data, config, seed))

@@ -143,6 +143,10 @@ class Problem:
         _ = region.pool  # which says that there is no point
         return region
 
+    def admits(self, point: Any) -> bool:
+        """Whether a point, in the user's units, violates no known constraint."""
+        return all(constraint.admits(point) for constraint in self.known)
+
     def losses(self, values: Iterable[float]) -> tuple[float, ...]:
         """The values, with the sign changed where they are to be maximized, so that less is better."""
         return tuple(sign * value for sign, value in zip(self.signs, values, strict=True))
