@@ -185,8 +185,8 @@ def run(arguments: argparse.Namespace) -> None:
     """Make the searches that are missing, seed by seed; each is a file."""
     arguments.out.mkdir(parents=True, exist_ok=True)
     for seed in range(arguments.seeds):
-        for problem in PROBLEMS:
-            for method in samplers(seed):
+        for problem in arguments.problems or PROBLEMS:
+            for method in arguments.methods or samplers(seed):
                 path = arguments.out / f"{problem}-{method}-{seed}.json"
                 if not path.exists():
                     found = search(problem, method, seed)
@@ -270,6 +270,8 @@ def main() -> None:
     commands = parser.add_subparsers(required=True)
     running = commands.add_parser("run")
     running.add_argument("--seeds", type=int, default=10)
+    running.add_argument("--problems", nargs="*", choices=list(PROBLEMS))
+    running.add_argument("--methods", nargs="*", choices=list(samplers(0)))
     running.add_argument("--out", type=Path, default=Path("out/conditional"))
     running.set_defaults(work=run)
     packing = commands.add_parser("pack")

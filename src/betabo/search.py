@@ -143,6 +143,10 @@ def minimize(
         raise ValueError(f"budget is {budget}, expected at least 1.")
     if not (isinstance(confirm, int | float) and 0 <= confirm < 1):
         raise ValueError(f"confirm is {confirm!r}, expected a share of the budget, from 0 to less than 1.")
+    if not isinstance(storage, str):
+        raise TypeError(f"storage is {storage!r}, expected text such as 'sqlite:///runs.db'.")
+    if not isinstance(progress, bool):
+        raise TypeError(f"progress is {progress!r}, expected True or False.")
     if callback is not None and not callable(callback):
         raise TypeError(f"callback is {callback!r}, expected a function of the result so far.")
     check_on_error(on_error)

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import Any
 
@@ -240,3 +241,9 @@ def test_a_point_names_what_exists_there() -> None:
     assert parse_point("m=a,x=0.3", space) == {"m": "a", "x": 0.3, "z": 3}
     with pytest.raises(ValueError, match="'y', which does not exist there"):
         parse_point("m=a,x=0.3,y=0.1", space)
+
+
+@pytest.mark.parametrize(("text", "meant"), [("x=0-1", "x=0..1"), ("x=-2:3", "x=-2..3"), ("x=[1e-3;2]", "x=1e-3..2")])
+def test_a_slip_is_answered_by_the_range_that_was_meant(text: str, meant: str) -> None:
+    with pytest.raises(ValueError, match=rf"a range is written {re.escape(meant)},"):
+        parse_parameter(text)

@@ -46,7 +46,8 @@ def _about(name: str, storage: str) -> str:
     except DamagedStudyError as error:
         return f"study {name!r} is damaged: {error.what}."
     valued = sum(trial.is_complete for trial in trials)
-    return f"study {name!r}: {', '.join(directions_of(study))}, {len(trials)} trials, {valued} of them with a value."
+    count = f"{len(trials)} trial{'' if len(trials) == 1 else 's'}"
+    return f"study {name!r}: {', '.join(directions_of(study))}, {count}, {valued} of them with a value."
 
 
 @user_errors

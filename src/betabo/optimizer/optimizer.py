@@ -34,6 +34,7 @@ from betabo.problem.problem import ObjectivesLike
 from betabo.schema import anything, listing, record, shortened, whole
 from betabo.space import Space, SpaceLike
 from betabo.space.boundary import Side
+from betabo.space.checks import integer
 from betabo.space.recognition import nearest
 from betabo.space.widening import RangeLike, with_ranges
 from betabo.surrogate import STATE_SCHEMA, FitState
@@ -107,7 +108,7 @@ class Optimizer:
         )
         self.space = self.problem.space
         self.config = Config.of(config, settings).within(self.space)
-        if seed is not None and seed < 0:
+        if seed is not None and integer("seed", seed) < 0:
             raise ValueError(f"seed is {seed}, expected a number >= 0.")
         self.seed = int(np.random.SeedSequence().generate_state(1)[0]) if seed is None else int(seed)
         self.history: list[Evaluation] = []
@@ -121,7 +122,7 @@ class Optimizer:
             self.history.append(self._evaluation(Pending(known.unit, "known"), known.value))
         self.earlier = [
             evaluation
-            for known in read_known(self.problem.earlier, self.problem)
+            for known in read_known(self.problem.earlier, self.problem, "earlier")
             if not (evaluation := self._evaluation(Pending(known.unit, "known"), known.value)).failed
         ]
         self._states: tuple[FitState, ...] = ()
@@ -168,7 +169,7 @@ class Optimizer:
         Raises:
             TooManyFailuresError: After `max_failures` failed evaluations in a row.
         """
-        if count is not None and count < 1:
+        if count is not None and integer("count", count) < 1:
             raise ValueError(f"count is {count}, expected at least 1.")
         self._check_failures()
         wanted = 1 if count is None else count
@@ -303,6 +304,8 @@ class Optimizer:
             ValueError: There is no such parameter, or a range makes no sense; nothing has changed then.
             TypeError: The parameter is no number.
         """
+        if not isinstance(ranges, Mapping):
+            raise TypeError(f"ranges is {ranges!r}, expected a dict such as {{'lr': (1e-5, 1.0)}}.")
         before, after = self.space, with_ranges(self.space, ranges)
         problem = replace(self.problem.without_results(), space=after)
         moved = Optimizer(problem, seed=self.seed, config=self.config)

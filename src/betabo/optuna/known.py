@@ -106,8 +106,8 @@ def brought_by(problem: Problem) -> list[Brought]:
     """The known points of a problem, and those of an earlier task."""
     return [
         (stored_form(problem, known), is_earlier)
-        for given, is_earlier in ((problem.known_points, False), (problem.earlier, True))
-        for known in read_known(given, problem)
+        for name, is_earlier in (("known_points", False), ("earlier", True))
+        for known in read_known(getattr(problem, name), problem, name)
     ]
 
 

@@ -72,6 +72,8 @@ class Problem:
         object.__setattr__(self, "objectives", _as_objectives(objectives))
         object.__setattr__(self, "constraints", as_limits(constraints))
         object.__setattr__(self, "known", as_known(known, self.space))
+        if isinstance(initial, str | Mapping) or not isinstance(initial, Iterable):
+            raise TypeError(f"initial is {initial!r}, expected a list of points.")
         object.__setattr__(self, "initial", tuple(initial))
         object.__setattr__(self, "known_points", known_points)
         object.__setattr__(self, "earlier", earlier)

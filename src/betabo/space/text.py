@@ -22,7 +22,7 @@ from betabo.space.space import Space
 
 _NAME = re.compile(r"[A-Za-z_]\w*")
 _NUMBERS = re.compile(r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?")
-_LIKE_A_RANGE = re.compile(rf"[\[(]?\s*{_NUMBERS.pattern}\s*(?:-|:|;|to|\.\.\.)\s*{_NUMBERS.pattern}\s*[\])]?")
+_LIKE_A_RANGE = re.compile(rf"[\[(]?\s*({_NUMBERS.pattern})\s*(?:-|:|;|to|\.\.\.)\s*({_NUMBERS.pattern})\s*[\])]?")
 _FORMS = "NAME=LOW..HIGH[:int][:log][:step=S], NAME=A|B|C or NAME=VALUE"
 _WHEN = "when CHOICE=A|B [and CHOICE=C]"
 _JOINTS = (" when ", " and ")
@@ -183,7 +183,8 @@ def _parse_definition(name: str, definition: str) -> Parameter:
     if definition[0] not in "'\"" and ".." in definition:
         return _parse_interval(name, definition)
     if _is_slip(definition):
-        numbers = _NUMBERS.findall(definition)
+        meant = _LIKE_A_RANGE.fullmatch(definition)
+        numbers = meant.groups() if meant else _NUMBERS.findall(definition)
         example = f"{name}={numbers[0]}..{numbers[1]}" if len(numbers) == 2 else f"{name}=0..1"
         raise ValueError(
             f"parameter {name}={definition} was read as the constant text {definition!r}; a range is written "

@@ -213,7 +213,8 @@ def _check_points(plan: Plan, on_warning: Callable[[str], None]) -> tuple[list[K
         plan.problem.region()
         plan.to_json()  # says what cannot be stored
         with warnings.catch_warnings(record=True, action="always") as warned:
-            found = [read_known(given, plan.problem) for given in (plan.problem.known_points, plan.problem.earlier)]
+            problem = plan.problem
+            found = [read_known(getattr(problem, name), problem, name) for name in ("known_points", "earlier")]
     except (TypeError, ValueError) as error:
         raise StudyError(str(error)) from error
     for warning in warned:
