@@ -166,7 +166,7 @@ class StudyRun:
         if self._stopped:
             screen.print(f"stopped: {self._stopped}", soft_wrap=True)
         recommended = self._reader.recommended()
-        print_best(screen, self._trials, plan.directions, points, recommended)
+        print_best(screen, self._trials, plan.directions, points, recommended, self._names())
         if self._style is ProgressStyle.QUIET or not finished:
             return
         if len(plan.directions) == 1 and points:
@@ -184,7 +184,7 @@ class StudyRun:
         """Print what was found for another program."""
         plan = self._plan
         best, recommended = best_trials(self._trials, plan.directions), self._reader.recommended()
-        found = best_as_json(plan.study, plan.directions, best, recommended, self._trials)
+        found = best_as_json(plan.study, plan.directions, best, recommended, self._trials, self._names())
         print_json({**found, "trials": self._finished(), "total": plan.trials, "stopped": self._stopped or None})
 
     def _announce(self) -> None:
@@ -294,6 +294,9 @@ class StudyRun:
             return False
         self._stopped = self._stopping.reason(study_progress(self._study, self._plan, self._trials))
         return bool(self._stopped)
+
+    def _names(self) -> Sequence[str] | None:
+        return self._plan.problem.names if self._plan.is_named else None
 
     def _finished(self) -> int:
         return sum(trial.counts for trial in self._trials)

@@ -129,18 +129,19 @@ def best(
     from betabo.cli.summary import print_best, print_bound_hint
     from betabo.cli.tables import console
     from betabo.cli.trials import TrialReader
-    from betabo.optuna.best import best_trials, directions_of
+    from betabo.optuna.best import best_trials, directions_of, objective_names
     from betabo.optuna.recommendation import recommended_with_noise
     from betabo.studies import load_study
 
     study = load_study(name, storage)
     directions, trials = directions_of(study), TrialReader(study).read()
     found, recommended = best_trials(trials, directions), recommended_with_noise(study, trials)
+    names = objective_names(study)
     if as_json:
-        print_json(best_as_json(name, directions, found, recommended, trials))
+        print_json(best_as_json(name, directions, found, recommended, trials, names))
         return
     screen = console()
-    print_best(screen, trials, directions, recommended=recommended)
+    print_best(screen, trials, directions, recommended=recommended, names=names)
     if len(directions) == 1 and found:
         number = found[0].number if recommended is None else recommended.trial
         faces = next(trial.faces for trial in trials if trial.number == number)
@@ -195,6 +196,7 @@ def best_as_json(
     best: Sequence[TrialRecord],
     recommended: Recommended | None = None,
     trials: Sequence[TrialRecord] = (),
+    names: Sequence[str] | None = None,
 ) -> dict[str, Any]:
     """What was found, for another program: the best trial, or the front of several objectives.
 
@@ -205,6 +207,7 @@ def best_as_json(
         recommended: What the model believes best where it sees noise; it then takes the place of the best trial, which
             is there as `"observed"`.
         trials: All trials, to look the recommended one up.
+        names: Names of the objectives, where they have some.
     """
     several = len(directions) > 1
     found = [
@@ -216,7 +219,7 @@ def best_as_json(
         }
         for trial in best
     ]
-    head = {"study": name, "directions": list(directions)}
+    head = {"study": name, "directions": list(directions), **({} if names is None else {"objectives": list(names)})}
     if several:
         return {**head, "front": found}
     chosen = None if recommended is None else next((t for t in trials if t.number == recommended.trial), None)
