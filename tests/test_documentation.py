@@ -17,7 +17,7 @@ PAGES = [
     *(page for page in sorted(SITE.rglob("*.md")) if page.relative_to(SITE).parts[0] not in MADE),
 ]
 TOURS = [ROOT / "CONTRIBUTING.md", SITE / "architecture.md", SITE / "reliability.md"]
-OPTIONAL = re.compile(r"^(?:import|from) (ax|skopt)\b", re.MULTILINE)  # packages that development does not need
+OPTIONAL = re.compile(r"^(?:import|from) (ax|mlflow|skopt)\b", re.MULTILINE)  # packages that development does not need
 BLOCK = re.compile(r"^```python\n(.*?)^```", re.MULTILINE | re.DOTALL)
 
 

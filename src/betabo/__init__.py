@@ -18,8 +18,9 @@ if TYPE_CHECKING:
         beta_covariance,
         beta_matern_covariance,
     )
-    from betabo.optimizer import Config, Optimizer, maximize, minimize
+    from betabo.optimizer import Config, Optimizer
     from betabo.problem import Problem, at_most, simplex
+    from betabo.search import maximize, minimize
     from betabo.space import Categorical, Fixed, Float, Int, Space
 
 __version__ = "0.1.0"
@@ -57,8 +58,9 @@ __getattr__, __dir__ = loaded_when_used(
             "beta_covariance",
             "beta_matern_covariance",
         ],
-        "optimizer": ["Config", "Optimizer", "maximize", "minimize"],
+        "optimizer": ["Config", "Optimizer"],
         "problem": ["Problem", "at_most", "simplex"],
+        "search": ["maximize", "minimize"],
         "space": ["Categorical", "Fixed", "Float", "Int", "Space"],
     },
 )

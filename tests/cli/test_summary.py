@@ -38,9 +38,12 @@ def test_the_point_may_be_left_out() -> None:
 
 def test_a_front_is_printed_as_a_table_and_cut_where_it_is_long() -> None:
     console = screen()
-    print_best(console, [trial(n, float(n), -float(n)) for n in range(12)], ["minimize", "minimize"])
+    print_best(
+        console, [trial(n, float(n), -float(n)) for n in range(12)], ["minimize", "minimize"], names=["loss", "speed"]
+    )
     lines = text(console).splitlines()
     assert lines[0] == "Pareto front of 12 trials:"
+    assert lines[1].split() == ["trial", "loss,", "speed", "parameters"]
     assert lines[3].split()[:3] == ["0", "0,", "-0"]
     assert lines[-1] == "and 2 more"
 

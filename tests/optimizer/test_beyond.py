@@ -77,3 +77,21 @@ def test_the_documentation_has_the_figures_of_the_runs() -> None:
     assert (len(runs), int(on.sum()), int(right[on].sum()), int(inside[on].sum())) == (79, 18, 16, 15)
     seen, true = runs["gain"][~on] > 0, runs["true_gain"][~on] > 0
     assert (int((~on).sum()), int(seen.sum()), int(true.sum())) == (61, 1, 32)
+
+
+class TestConstraints:
+    BOX = ((-1, 1), (-1, 1))
+
+    def test_what_is_measured_counts_beyond_a_bound(self) -> None:
+        def slope(x: Any) -> dict[str, float]:
+            return {"value": float(2 - x[0] + x[1] ** 2), "heat": float(100 * x[0])}
+
+        def gain(limit: str) -> float:
+            (found,) = searched(slope, self.BOX, constraints={"heat": limit}).gains_beyond([("x0", "upper")])
+            return found.gain
+
+        assert gain("<= 500") > 0 > gain("<= 99")
+
+    def test_what_is_known_counts_too(self) -> None:
+        optimizer = searched(lambda x: float(2 - x[0] + x[1] ** 2), self.BOX, known="x0 <= 1 or x1 >= 5", count=10)
+        assert optimizer.gains_beyond([("x0", "upper")]) == []

@@ -196,3 +196,12 @@ def test_a_table_needs_no_column_of_a_branch_that_it_lacks() -> None:
 def test_known_points_are_no_evaluations_without_gain() -> None:
     known = [([a, b], bowl([a, b]) + 1) for a in np.linspace(0, 10, 5) for b in np.linspace(0, 1, 5)]
     assert minimize(bowl, BOX, known_points=known, stop="plateau", budget=3, seed=0).nfev == 3
+
+
+def test_a_told_point_that_a_known_constraint_forbids_is_left_out() -> None:
+    optimizer = Optimizer([(0, 10)], known="x0 >= 5", seed=0)
+    optimizer.tell([6.0], 1.0)
+    with pytest.warns(UserWarning, match=r"told point .*2.* violates x0 >= 5 and is left out"):
+        optimizer.tell([2.0], -7.0)
+    assert optimizer.result().fun == 1.0
+    assert len(optimizer.history) == 1

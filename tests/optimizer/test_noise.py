@@ -71,7 +71,7 @@ def repeated(values: list[float], own: list[bool]) -> tuple[Repeats, np.ndarray]
     """As many values of each point as there are, a point for each of the first half."""
     count = len(values) // 2
     some = data([[0.1 * i, 0.2] for i in range(count)] * 2, values)
-    return Repeats.of(replace(some, own=np.array(own)), some.values), some.values
+    return Repeats.of(replace(some, asked=np.array(own)), some.values), some.values
 
 
 def test_values_of_one_point_are_repeats_of_the_first() -> None:
@@ -114,7 +114,7 @@ def test_rounding_is_not_taken_for_a_step_of_the_values() -> None:
     assert 0 < gaps.min() < 1e-15
     chances = chance_of_agreement(0.1, np.array([0.4]))
     some = data([[0.0, 0.0], [0.1, 0.0], [0.2, 0.0], [0.3, 0.0], [0.4, 0.0], [0.3, 0.0]], values)
-    repeats = Repeats.of(replace(some, own=np.arange(6) == 5), some.values)
+    repeats = Repeats.of(replace(some, asked=np.arange(6) == 5), some.values)
     likelier = -math.log(chances[0])
     assert repeats.speak_for_noise(some.values, np.full(6, 0.4), likelier + 0.01)
     assert not repeats.speak_for_noise(some.values, np.full(6, 0.4), likelier - 0.01)
@@ -203,9 +203,9 @@ def test_points_of_a_batch_are_apart_with_noise_too() -> None:
 
 def test_the_end_of_the_budget_confirms_what_is_best() -> None:
     noise = np.random.default_rng(0)
-    result = minimize(lambda x: bowl(x) + 0.5 * noise.standard_normal(), BOX, budget=24, confirm=0.25, seed=0)
+    result = minimize(lambda x: bowl(x) + 0.5 * noise.standard_normal(), BOX, budget=40, confirm=0.25, seed=0)
     units = [evaluation.unit for evaluation in result.history]
-    assert set(units[18:]) <= set(units[:18])
+    assert set(units[30:]) <= set(units[:30])
     assert result.sees_noise
 
 

@@ -106,9 +106,9 @@ class TestTables:
         assert table["value"].isna().tolist() == table["failed"].tolist()
         assert table["error"][2] == "the value was nan"
         assert table["best"].tolist() == np.fmin.accumulate(table["value"]).tolist()
-        assert table["origin"].tolist() == ["start"] * 4 + ["model", "local"]
+        assert table["origin"].tolist() == ["start"] * 4 + ["model"] * 2
         assert table["fit"].tolist() == [""] * 4 + ["fitted"] * 2
-        assert [len(scales) for scales in table["lengthscale"]] == [0] * 4 + [2, 0]
+        assert [len(scales) for scales in table["lengthscale"]] == [0] * 4 + [2, 2]
         assert (table["fit_seconds"] > 0).tolist() == [False] * 4 + [True] * 2
         edge = np.minimum(points - [-5, 0], [10, 15] - points).min(axis=1) / 7.5
         assert table["boundary_distance"].to_numpy() == pytest.approx(edge, abs=1e-9)

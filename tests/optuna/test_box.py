@@ -35,7 +35,7 @@ def test_what_a_storage_holds_may_be_anything() -> None:
     for plan in (None, 3, {}, {"space": 1}, {"space": {"box": False, "parameters": "x"}}):
         study.set_user_attr(PLAN, plan)
         assert planned_box(study) == {}
-    assert present_box(study, study.trials) == {}
+    assert present_box(study, study.trials) == ({}, {})
 
 
 def test_the_model_goes_on_when_a_program_widens_a_range() -> None:
@@ -71,7 +71,11 @@ class TestBranches:
             ]
         )
         assert list(found) == ["model", "k", "kernel", "gamma"]
-        assert conditions == {"k": ("model", (1,)), "kernel": ("model", (0,)), "gamma": ("kernel", (0,))}
+        assert conditions == {
+            "k": (("model", (1,)),),
+            "kernel": (("model", (0,)),),
+            "gamma": (("kernel", (0,)),),
+        }
 
     def test_are_none_where_nothing_tells_when_they_exist(self) -> None:
         found, conditions = branches([self.trial(model="svm", x=0.5), self.trial(model="svm"), self.trial(model="knn")])

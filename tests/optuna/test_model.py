@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import numpy as np
 import optuna
 import pytest
-from optuna.distributions import IntDistribution
+from optuna.distributions import FloatDistribution, IntDistribution
 from optuna.trial import Trial, create_trial
 
 from betabo import Categorical
@@ -63,3 +63,32 @@ def test_a_model_says_what_it_lacks() -> None:
     study.add_trial(create_trial(params={"n": 1}, distributions={"n": IntDistribution(0, 3)}, value=0))
     with pytest.raises(ValueError, match="1 finished trials, expected at least 2"):
         fit_study(study)
+
+
+def test_a_conditional_study_is_modelled_as_a_whole() -> None:
+    def branch(trial: Trial) -> float:
+        if trial.suggest_categorical("m", ["a", "b"]) == "a":
+            return (trial.suggest_float("x", 0, 1) - 0.3) ** 2
+        return 2 + trial.suggest_float("y", 0, 1)
+
+    study = optuna.create_study(sampler=optuna.samplers.RandomSampler(seed=0))
+    study.optimize(branch, n_trials=16)
+    model = fit_study(study)
+    assert list(model.space.names) == ["m", "x", "y"]
+    assert len(model.units) == 16
+    low, high = model.quantiles(model.units, [0.05, 0.95])
+    assert np.abs((low + high) / 2 - model.values[:, 0]).max() < 0.3
+
+
+def test_very_many_trials_are_thinned_out() -> None:
+    study = optuna.create_study()
+    rng = np.random.default_rng(0)
+    kinds = {f"x{i}": FloatDistribution(0, 1) for i in range(3)}
+    for row in rng.random((1300, 3)).tolist():
+        params = dict(zip(kinds, row, strict=True))
+        study.add_trial(create_trial(params=params, distributions=kinds, value=sum((x - 0.3) ** 2 for x in row)))
+    model = fit_study(study)
+    assert len(model.units) == len(model.study_data.finished) == 1000
+    values = [trial.value for trial in model.study_data.finished]
+    assert model.values[:, 0].tolist() == values
+    assert min(values) == study.best_value

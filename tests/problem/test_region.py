@@ -153,3 +153,22 @@ class TestSearch:
         assert (again.ask() == search.ask()).all()
         with pytest.raises(ValueError, match=r"known constraint function .* cannot be saved; write it as text"):
             Optimizer([(0, 1)], known=lambda x: bool(x[0] < 1)).to_json()
+
+
+def test_many_points_of_a_conditional_space_are_checked_at_once() -> None:
+    space = Space(
+        {
+            "m": Categorical(["p", "q"]),
+            "x": Float(0.0, 1.0, when={"m": "p"}),
+            "n": Int(0, 9, when={"m": "q"}),
+            "y": UNIT,
+        }
+    )
+    known = ["x <= y", "n + y <= 6", "m == 'q' or y >= 0.2", at_most(1, "x", "n", "y"), lambda p: p.get("n", 0) != 3]
+    for constraints in (known[:3], known):
+        region = Region(space, as_known(constraints, space))
+        points = space.snap(np.random.default_rng(0).random((400, space.dims)))
+        points[:200, -1] = 0.0
+        found = region.holds(points)
+        assert found.tolist() == [region.admits(point) for point in points]
+        assert 0 < found.sum() < 400

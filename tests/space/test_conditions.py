@@ -124,3 +124,15 @@ def test_a_search_looks_in_all_branches_and_ends_in_the_best() -> None:
     again = minimize(objective, space=SPACE, budget=2, seed=0, known_points=result.to_pandas())
     assert again.nfev == 2
     assert len(again.history) == 28
+
+
+def test_where_parameters_exist_at_many_points() -> None:
+    space = Space({"m": Categorical(["a", "b"]), "x": Float(0, 1, when={"m": "b"}), "y": Float(0, 1)})
+    points = space.snap([[1, 0, 0.2, 0.3], [0, 1, 0.2, 0.3]])
+    assert {name: here.tolist() for name, here in space.exists(points).items()} == {
+        "m": [True, True],
+        "x": [False, True],
+        "y": [True, True],
+    }
+    plain = Space({"x": Float(0, 1)})
+    assert plain.exists([[0.5]])["x"].tolist() == [True]

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import Any
 
@@ -7,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from betabo.space import Categorical, Fixed, Float, Int, Parameter
-from betabo.space.text import parse_parameter, parse_parameters, show_parameter, space_from_toml
+from betabo.space import Categorical, Fixed, Float, Int, Parameter, Space
+from betabo.space.text import parse_parameter, parse_parameters, parse_point, show_parameter, space_from_toml
 
 
 @pytest.mark.parametrize(
@@ -185,3 +186,64 @@ def test_what_looks_like_a_range_or_like_choices_is_no_constant(text: str) -> No
 def test_other_text_is_a_constant(text: str) -> None:
     _, parameter = parse_parameter(f"x={text}")
     assert isinstance(parameter, Fixed)
+
+
+@pytest.mark.parametrize(
+    ("text", "parameter"),
+    [
+        ("C=1e-3..1e3:log when model=svm", Float(1e-3, 1e3, log=True, when={"model": "svm"})),
+        ("d=1..9:int when m=a|b and fast=true", Int(1, 9, when={"m": ["a", "b"], "fast": True})),
+        ("k=a|b when n=2|3", Categorical(["a", "b"], when={"n": [2, 3]})),
+        ("t=' when x'|y when m='a and b'", Categorical([" when x", "y"], when={"m": "a and b"})),
+    ],
+)
+def test_a_parameter_says_when_it_exists(text: str, parameter: Parameter) -> None:
+    name, found = parse_parameter(text)
+    assert found == parameter
+    assert parse_parameter(f"{name}={show_parameter(found)}") == (name, parameter)
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("x=0..1 when m", "'m' behind 'when'; expected when CHOICE"),
+        ("x=0..1 when ", "'' behind 'when'"),
+        ("x=0..1 when m=a and m=b", "'m=b' behind 'when'"),
+        ("x=3 when m=a", "a constant, which exists always"),
+    ],
+)
+def test_mistakes_behind_when_are_explained(text: str, message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        parse_parameter(text)
+
+
+def test_a_choice_stands_before_what_depends_on_it() -> None:
+    with pytest.raises(ValueError, match="x exists when 'm' is 'a', expected the name of a Categorical before it"):
+        parse_parameters(["x=0..1 when m=a", "m=a|b"])
+
+
+def test_conditions_in_a_file(tmp_path: Path) -> None:
+    path = tmp_path / "space.toml"
+    path.write_text(
+        "[parameters]\nm = 'svm|tree'\nC = '1..9 when m=svm'\n"
+        "d = {low = 1, high = 4, int = true, when = {m = 'tree'}}\n"
+    )
+    expected = {
+        "m": Categorical(["svm", "tree"]),
+        "C": Float(1, 9, when={"m": "svm"}),
+        "d": Int(1, 4, when={"m": "tree"}),
+    }
+    assert space_from_toml(path) == Space(expected)
+
+
+def test_a_point_names_what_exists_there() -> None:
+    space = parse_parameters(["m=a|b", "x=0..1 when m=a", "y=0..1 when m=b", "z=3"])
+    assert parse_point("m=a,x=0.3", space) == {"m": "a", "x": 0.3, "z": 3}
+    with pytest.raises(ValueError, match="'y', which does not exist there"):
+        parse_point("m=a,x=0.3,y=0.1", space)
+
+
+@pytest.mark.parametrize(("text", "meant"), [("x=0-1", "x=0..1"), ("x=-2:3", "x=-2..3"), ("x=[1e-3;2]", "x=1e-3..2")])
+def test_a_slip_is_answered_by_the_range_that_was_meant(text: str, meant: str) -> None:
+    with pytest.raises(ValueError, match=rf"a range is written {re.escape(meant)},"):
+        parse_parameter(text)

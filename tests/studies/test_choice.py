@@ -23,7 +23,7 @@ def study(make_plan: MakePlan) -> optuna.Study:
 
 
 def choose(study: optuna.Study, number: int = 0) -> dict[str, object]:
-    return choose_parameters(study, study._storage, study.trials[number], DISTRIBUTIONS)
+    return choose_parameters(study, study._storage, study.trials[number], SPACE)
 
 
 def test_the_sampler_is_asked_and_its_answer_is_stored(study: optuna.Study) -> None:
@@ -60,3 +60,24 @@ def test_a_value_in_the_queue_that_is_none_of_the_choices_is_refused(study: optu
     with pytest.raises(ValueError, match="w"):
         choose(study)
     assert study.trials[0].params == {}
+
+
+class TestConditions:
+    SPACE = parse_parameters(["m=svm|tree", "C=1e-2..1e2:log when m=svm", "d=1..9:int when m=tree", "c=7"])
+    ECHO = CommandObjective("echo {m} --C {C} {d} {c}")
+
+    def choose(self, study: optuna.Study, **given: object) -> dict[str, object]:
+        study.add_trial(create_trial(state=TrialState.RUNNING, system_attrs={"fixed_params": given}))
+        return choose_parameters(study, study._storage, study.trials[-1], self.SPACE)
+
+    def test_only_what_exists_is_chosen_and_stored(self, make_plan: MakePlan) -> None:
+        study = open_study(make_plan(space=self.SPACE, objective=self.ECHO))
+        for model, names in (("svm", ["m", "C", "c"]), ("tree", ["m", "d", "c"])):
+            found = self.choose(study, m=model)
+            assert list(found) == names
+            assert found == study.trials[-1].params
+
+    def test_a_whole_point_of_the_queue_needs_no_proposal(self, make_plan: MakePlan) -> None:
+        study = open_study(make_plan(space=self.SPACE, objective=self.ECHO))
+        assert self.choose(study, m="tree", d=4) == {"m": "tree", "d": 4, "c": 7}
+        assert "betabo:proposal" not in study.trials[-1].system_attrs

@@ -253,3 +253,18 @@ def test_a_command_is_described_by_json() -> None:
 def test_a_value_may_have_its_error_beside_it(workspace: Workspace, code: str, settings: dict[str, str]) -> None:
     assert run(script(code), workspace, **settings) == 1.3
     assert workspace.notes == {VARIANCE: pytest.approx(0.04)}
+
+
+def test_what_does_not_exist_is_left_out_with_its_option() -> None:
+    command = CommandObjective("train --fast --C {C} --depth={d} -k {k} {m} --end")
+    assert command.arguments({"m": "svm", "C": 2.0, "k": 1}) == [
+        "train",
+        "--fast",
+        "--C",
+        "2.0",
+        "-k",
+        "1",
+        "svm",
+        "--end",
+    ]
+    assert command.arguments({"m": "tree", "d": 3}) == ["train", "--fast", "--depth=3", "tree", "--end"]

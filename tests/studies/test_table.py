@@ -12,6 +12,7 @@ import optuna
 import pytest
 from optuna.trial import TrialState
 
+from betabo import Problem
 from betabo.space import Categorical, Float, Space
 from betabo.studies import Plan, StudyError, export, load_study, open_study, parse_parameters, trial_rows
 from betabo.studies.worker import run_worker
@@ -173,3 +174,14 @@ def test_no_cell_of_a_csv_file_controls_a_terminal(make_plan: MakePlan) -> None:
     assert "'␍gelu" in content
     assert "no␛[2J" in content
     assert [sign for sign in content if not sign.isprintable() and sign != "\n"] == []
+
+
+def test_objectives_with_names_have_columns_of_these(make_plan: MakePlan) -> None:
+    Path("train.py").write_text("def objective(x, y):\n  return {'loss': x, 'seconds': y, 'heat': 1}\n")
+    space = parse_parameters(["x=0..1", "y=0..1"])
+    objectives = {"loss": "minimize", "seconds": "maximize"}
+    plan = make_plan(space=space, problem=Problem(space, objectives=objectives, constraints=["heat <= 2"]), trials=2)
+    run_worker(plan)
+    rows = trial_rows(load_study("test"))
+    assert [(row["loss"], row["value_seconds"], row["heat"]) for row in rows] == [(r["x"], r["y"], 1) for r in rows]
+    assert all(isinstance(row["seconds"], float) for row in rows)

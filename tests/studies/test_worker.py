@@ -410,3 +410,24 @@ def test_a_trial_that_another_worker_took_over_is_not_stored_twice(make_plan: Ma
     assert [event.kind for event in events] == ["ready", "began", "lost", "began", "finished"]
     assert states(plan) == {"interrupted": 1, "complete": 1}
     assert events[3].parameters == events[1].parameters
+
+
+def test_parameters_that_exist_only_under_a_choice(make_plan: MakePlan) -> None:
+    code = """
+def f(m, c, C=None, k=None, d=None):
+    assert (C is None) == (k is None) == (m == "tree") != (d is None)
+    return (C - 3) ** 2 + (k == "lin") if m == "svm" else 1 + abs(d - 4)
+"""
+    space = parse_parameters(
+        ["m=svm|tree", "C=0..9 when m=svm", "k=lin|rbf when m=svm", "d=1..9:int when m=tree", "c=7"]
+    )
+    plan = make_plan(space=space, objective=objective_file(code), trials=14, config=Config(starting_points=6))
+    run_worker(plan)
+    trials = load_study(plan.study, plan.storage).trials
+    assert {tuple(trial.params) for trial in trials} == {("m", "C", "k", "c"), ("m", "d", "c")}
+    assert min(trial.values[0] for trial in trials) < 0.05
+    again = make_plan(space=space, objective=plan.objective, trials=15, config=plan.config)
+    assert run_worker(again).trials == 1
+    moved = parse_parameters(["m=svm|tree", "C=0..9", "k=lin|rbf when m=svm", "d=1..9:int when m=tree", "c=7"])
+    with pytest.raises(StudyError, match=r"has the parameter C=0..9 when m=svm, which is C=0..9 now"):
+        open_study(make_plan(space=moved, objective=plan.objective))

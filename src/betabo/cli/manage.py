@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import shlex
 from pathlib import Path
 from typing import Annotated
@@ -46,7 +47,8 @@ def _about(name: str, storage: str) -> str:
     except DamagedStudyError as error:
         return f"study {name!r} is damaged: {error.what}."
     valued = sum(trial.is_complete for trial in trials)
-    return f"study {name!r}: {', '.join(directions_of(study))}, {len(trials)} trials, {valued} of them with a value."
+    count = f"{len(trials)} trial{'' if len(trials) == 1 else 's'}"
+    return f"study {name!r}: {', '.join(directions_of(study))}, {count}, {valued} of them with a value."
 
 
 @user_errors
@@ -88,4 +90,7 @@ def widen(
     now = describe_ranges(space, moved)
     say(f"moved: {name} has {', '.join(now)} now; {inside} trials with a value lie in its box")
     options = " ".join(f"--param {shlex.quote(described)}" for described in now)
-    say(f"go on with the command of the study and {options}")
+    lines = ", ".join(
+        f"{name} = {json.dumps(text)}" for name, _, text in (described.partition("=") for described in now)
+    )
+    say(f"go on with the command of the study and {options}; where it has a --problem file, write there: {lines}")

@@ -163,8 +163,24 @@ class ProblemOptions:
             constraints=problem.constraints,
             known=problem.known,
             initial=[*problem.initial, *(parse_point(text, problem.space) for text in self.enqueue or ())],
-            known_points=problem.known_points if self.source is None else _points_from(self.source, problem, storage),
+            **self._results(problem, storage),
         )
+
+    def _results(self, problem: Problem, storage: str) -> dict[str, Any]:
+        """The results that are known: those of a table are of this problem, those of a study of an earlier one."""
+        results = {"known_points": problem.known_points, "earlier": problem.earlier}
+        if self.source is None:
+            return results
+        if _is_table(self.source):
+            return {**results, "known_points": self.source}
+        from betabo.studies import load_study
+        from betabo.studies.beginning import points_of_study
+
+        return {**results, "earlier": points_of_study(load_study(self.source, storage), problem)}
+
+
+def _is_table(source: str) -> bool:
+    return Path(source).suffix.lower() in (".csv", ".parquet", ".json") and Path(source).exists()
 
 
 def _named(texts: Iterable[str]) -> dict[str, str]:
@@ -177,13 +193,3 @@ def _named(texts: Iterable[str]) -> dict[str, str]:
             raise StudyError(f"--objective is {text!r}, expected each name once, as in loss=minimize.")
         objectives[name] = direction
     return objectives
-
-
-def _points_from(source: str, problem: Problem, storage: str) -> Any:
-    """The results of an earlier study, or those in a file."""
-    if Path(source).suffix.lower() in (".csv", ".parquet", ".json") and Path(source).exists():
-        return source
-    from betabo.studies import load_study
-    from betabo.studies.beginning import points_of_study
-
-    return points_of_study(load_study(source, storage), problem)

@@ -36,7 +36,6 @@ from betabo.studies.stopping import study_progress
 from betabo.studies.widening import study_gains_beyond
 
 _PAUSE = 0.1  # seconds between two looks at the workers
-_MOST_MODELLED = 1000  # trials, for an estimate at the end of a run
 _MOST_SHOWN = 8  # parameters of a trial on its line
 _READ_EVERY = 2.0  # seconds between two looks at the storage when no worker here has news
 
@@ -167,7 +166,7 @@ class StudyRun:
         if self._stopped:
             screen.print(f"stopped: {self._stopped}", soft_wrap=True)
         recommended = self._reader.recommended()
-        print_best(screen, self._trials, plan.directions, points, recommended)
+        print_best(screen, self._trials, plan.directions, points, recommended, self._names())
         if self._style is ProgressStyle.QUIET or not finished:
             return
         if len(plan.directions) == 1 and points:
@@ -185,7 +184,7 @@ class StudyRun:
         """Print what was found for another program."""
         plan = self._plan
         best, recommended = best_trials(self._trials, plan.directions), self._reader.recommended()
-        found = best_as_json(plan.study, plan.directions, best, recommended, self._trials)
+        found = best_as_json(plan.study, plan.directions, best, recommended, self._trials, self._names())
         print_json({**found, "trials": self._finished(), "total": plan.trials, "stopped": self._stopped or None})
 
     def _announce(self) -> None:
@@ -283,7 +282,7 @@ class StudyRun:
 
     def _gains_beyond(self, faces: Mapping[str, Side]) -> Sequence[GainBeyond]:
         """What a wider box would gain; nothing where there is no model."""
-        if not faces or not 2 <= sum(trial.is_complete for trial in self._trials) <= _MOST_MODELLED:
+        if not faces or sum(trial.is_complete for trial in self._trials) < 2:
             return ()
         with suppress(ValueError):
             return study_gains_beyond(self._study, self._plan.config, faces.items())
@@ -295,6 +294,9 @@ class StudyRun:
             return False
         self._stopped = self._stopping.reason(study_progress(self._study, self._plan, self._trials))
         return bool(self._stopped)
+
+    def _names(self) -> Sequence[str] | None:
+        return self._plan.problem.names if self._plan.is_named else None
 
     def _finished(self) -> int:
         return sum(trial.counts for trial in self._trials)

@@ -89,7 +89,7 @@ def show(
 
     from betabo.cli.tables import console, print_table
     from betabo.cli.trials import TrialReader
-    from betabo.optuna.best import best_trials, directions_of
+    from betabo.optuna.best import best_trials, directions_of, objective_names
     from betabo.optuna.recommendation import recommended_with_noise
     from betabo.studies import load_study, trial_rows
 
@@ -101,7 +101,9 @@ def show(
     directions, trials = directions_of(study), TrialReader(study).read()
     shown = trials if everything else trials[-last:]
     screen = console()
-    head = f"{study.study_name}: {', '.join(directions)}, {sum(trial.counts for trial in trials)} trials"
+    names = objective_names(study)
+    goals = directions if names is None else [f"{d} {name}" for d, name in zip(directions, names, strict=True)]
+    head = f"{study.study_name}: {', '.join(goals)}, {sum(trial.counts for trial in trials)} trials"
     if len(shown) < len(trials):
         head += f", the last {len(shown)} of {len(trials)} rows (--all shows all)"
     best = {trial.number for trial in best_trials(trials, directions)}
@@ -111,7 +113,7 @@ def show(
         best = {recommended.trial}
     screen.print(Text(head), soft_wrap=True)
     if shown:
-        print_table(screen, _trial_table(shown, best))
+        print_table(screen, _trial_table(shown, best, ", ".join(names or ["value"])))
 
 
 @user_errors
@@ -128,18 +130,19 @@ def best(
     from betabo.cli.summary import print_best, print_bound_hint
     from betabo.cli.tables import console
     from betabo.cli.trials import TrialReader
-    from betabo.optuna.best import best_trials, directions_of
+    from betabo.optuna.best import best_trials, directions_of, objective_names
     from betabo.optuna.recommendation import recommended_with_noise
     from betabo.studies import load_study
 
     study = load_study(name, storage)
     directions, trials = directions_of(study), TrialReader(study).read()
     found, recommended = best_trials(trials, directions), recommended_with_noise(study, trials)
+    names = objective_names(study)
     if as_json:
-        print_json(best_as_json(name, directions, found, recommended, trials))
+        print_json(best_as_json(name, directions, found, recommended, trials, names))
         return
     screen = console()
-    print_best(screen, trials, directions, recommended=recommended)
+    print_best(screen, trials, directions, recommended=recommended, names=names)
     if len(directions) == 1 and found:
         number = found[0].number if recommended is None else recommended.trial
         faces = next(trial.faces for trial in trials if trial.number == number)
@@ -194,6 +197,7 @@ def best_as_json(
     best: Sequence[TrialRecord],
     recommended: Recommended | None = None,
     trials: Sequence[TrialRecord] = (),
+    names: Sequence[str] | None = None,
 ) -> dict[str, Any]:
     """What was found, for another program: the best trial, or the front of several objectives.
 
@@ -204,6 +208,7 @@ def best_as_json(
         recommended: What the model believes best where it sees noise; it then takes the place of the best trial, which
             is there as `"observed"`.
         trials: All trials, to look the recommended one up.
+        names: Names of the objectives, where they have some.
     """
     several = len(directions) > 1
     found = [
@@ -215,7 +220,7 @@ def best_as_json(
         }
         for trial in best
     ]
-    head = {"study": name, "directions": list(directions)}
+    head = {"study": name, "directions": list(directions), **({} if names is None else {"objectives": list(names)})}
     if several:
         return {**head, "front": found}
     chosen = None if recommended is None else next((t for t in trials if t.number == recommended.trial), None)
@@ -227,7 +232,7 @@ def best_as_json(
     return {**head, **(found[0] if found else {"trial": None, "value": None, "parameters": {}, "on_bound": {}})}
 
 
-def _trial_table(trials: list[TrialRecord], best: set[int]) -> Table:
+def _trial_table(trials: list[TrialRecord], best: set[int], value_head: str = "value") -> Table:
     """One row a trial; the best are green, and the reason of a failure stands where the value would."""
     from rich.text import Text
 
@@ -237,7 +242,7 @@ def _trial_table(trials: list[TrialRecord], best: set[int]) -> Table:
     apart = len(names) <= _MOST_PARAMETERS
     listing = table()
     listing.add_column("trial", justify="right", no_wrap=True)
-    listing.add_column("value", no_wrap=True)
+    listing.add_column(Text(value_head), no_wrap=True)
     listing.add_column("time", justify="right", no_wrap=True)
     noted = any(trial.remarks for trial in trials)
     if noted:

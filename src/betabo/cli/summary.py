@@ -26,6 +26,7 @@ def print_best(
     directions: Sequence[str],
     points: bool = True,
     recommended: Recommended | None = None,
+    names: Sequence[str] | None = None,
 ) -> None:
     """Print the best value with its point, or the trials of the front.
 
@@ -35,13 +36,14 @@ def print_best(
         directions: Direction of each objective.
         points: Whether to print parameters, too.
         recommended: What the model believes best where it sees noise; it then comes first.
+        names: Names of the objectives, where they have some.
     """
     found = best_trials(trials, directions)
     if len(directions) > 1:
         trials_of = f"{len(found)} trial{'' if len(found) == 1 else 's'}"
         screen.print(f"Pareto front of {trials_of}" + (":" if found and points else ""))
         if found and points:
-            _print_front(screen, found)
+            _print_front(screen, found, "values" if names is None else ", ".join(names))
         return
     if not found:
         any_value = any(trial.is_complete for trial in trials)
@@ -122,10 +124,10 @@ def print_next(screen: Console, study: str, storage_option: str) -> None:
         screen.print(Text.assemble(f"  {command}", (f"  # {meaning}", "dim")), soft_wrap=True)
 
 
-def _print_front(screen: Console, front: Sequence[TrialRecord]) -> None:
+def _print_front(screen: Console, front: Sequence[TrialRecord], head: str) -> None:
     listing = table()
-    for head in ("trial", "values", "parameters"):
-        listing.add_column(head, no_wrap=head != "parameters")
+    for column in ("trial", head, "parameters"):
+        listing.add_column(Text(column), no_wrap=column != "parameters")
     for trial in front[:_FRONT_LINES]:
         listing.add_row(str(trial.number), values_text(trial.values), assignments(trial.parameters))
     screen.print(listing)

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from betabo.compress.allocation import CAUTIONS
 from betabo.compress.plan import CompressionPlan
 from betabo.compress.sensitivity import Sensitivities
-from betabo.optimizer import minimize
+from betabo.search import minimize
 
 REACH = math.log(4.0)
 """At the end of its range a number of the search makes layers worth four times as much, or as little."""

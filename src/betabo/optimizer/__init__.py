@@ -1,10 +1,9 @@
-"""Searches over bounded spaces: one stateless core, ask and tell around it, and `minimize`."""
+"""Searches over bounded spaces: one stateless core, with ask and tell around it."""
 
 from betabo.optimizer.answer import Estimate, Recommendation
 from betabo.optimizer.config import Config
 from betabo.optimizer.core import Proposal, propose
 from betabo.optimizer.data import Data
-from betabo.optimizer.minimize import maximize, minimize
 from betabo.optimizer.optimizer import Optimizer, TooManyFailuresError
 from betabo.optimizer.result import SearchResult
 
@@ -17,7 +16,5 @@ __all__ = [
     "Recommendation",
     "SearchResult",
     "TooManyFailuresError",
-    "maximize",
-    "minimize",
     "propose",
 ]

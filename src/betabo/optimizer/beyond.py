@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 import torch
@@ -12,6 +13,7 @@ from betabo.acquisition.maximize import MaximizeOptions, starting_points
 from betabo.optimizer.config import Config
 from betabo.optimizer.core import mix_seeds
 from betabo.optimizer.data import Data, Points
+from betabo.optimizer.many import choose
 from betabo.optimizer.model import Surrogate
 from betabo.optimizer.remaining import DRAWS
 from betabo.optimizer.threads import few_threads
@@ -67,12 +69,14 @@ def gains_beyond(
     *,
     faces: Iterable[tuple[str, Side]] | None = None,
     seed: int = 0,
+    allows: Callable[[Any], bool] | None = None,
 ) -> list[GainBeyond]:
     """Estimate what a wider box would gain, bound by bound.
 
     The values are modelled in a box that reaches a quarter of the range beyond each of the bounds in question. Of
     functions that agree with the data, drawn from that model, the lowest value in the box is compared with the lowest
-    one beyond each bound, near the best points.
+    one beyond each bound, near the best points. Where a constraint does not hold, in a draw or as far as is known, a
+    value counts as the worst.
 
     Args:
         data: What is known; one objective.
@@ -80,9 +84,10 @@ def gains_beyond(
         config: How it is modelled.
         faces: The bounds in question, as pairs of a name and a side; None takes all.
         seed: Seed of the draws.
+        allows: Says of a point in the user's units whether known constraints hold; None where there are none.
 
     Returns:
-        An estimate for each bound beyond which there is something.
+        An estimate for each bound beyond which there is something that is allowed.
 
     Raises:
         ValueError: There are several objectives, or fewer than two values.
@@ -98,6 +103,7 @@ def gains_beyond(
     open_faces = [(name, side) for name, side in asked if wider_bound(space.parameters[name], side) is not None]
     if not open_faces:
         return []
+    data = choose(data).data
     seed = mix_seeds(seed, len(data.values))
     wide = widened(space, open_faces)
     with torch.random.fork_rng(devices=[]), few_threads(len(data.points)):
@@ -112,13 +118,20 @@ def gains_beyond(
         rng = np.random.default_rng(seed)
         slabs = [wide.snap(_beyond(best.numpy(), space, wide, name, side, rng)) for name, side in open_faces]
         places = torch.from_numpy(np.concatenate([inside, *slabs]))
+        allowed = np.array([allows is None or allows(wide.from_unit(place)) for place in places.numpy()], dtype=bool)
         with torch.no_grad():
             drawn = output.draws(places, DRAWS, seed)
-    ends = np.cumsum([len(inside), *map(len, slabs)])
-    lowest = [part.min(axis=1) for part in np.split(drawn, ends[:-1], axis=1)]
+            holds = np.tile(allowed, (DRAWS, 1))
+            for number, constraint in enumerate(surrogate.constraints, 1):
+                holds &= constraint.draws(places, DRAWS, seed + number) <= 0
+    drawn = np.where(holds, drawn, np.maximum(drawn, output.highest))
+    ends = np.cumsum([len(inside), *map(len, slabs)])[:-1]
+    lowest = [part.min(axis=1) for part in np.split(drawn, ends, axis=1)]
+    somewhere = [part.any() for part in np.split(allowed, ends)[1:]]
     return [
         _estimate(space, wide, name, side, lowest[0] - there)
-        for (name, side), there in zip(open_faces, lowest[1:], strict=True)
+        for (name, side), there, is_allowed in zip(open_faces, lowest[1:], somewhere, strict=True)
+        if is_allowed
     ]
 
 

@@ -81,10 +81,13 @@ class Config:
         """
         if config is not None and settings:
             raise ValueError(f"config is given together with {', '.join(settings)}; put everything into one of them.")
+        if config is not None and not isinstance(config, cls):
+            raise TypeError(f"config is {config!r}, expected a Config such as Config(kernel='beta').")
         known = [setting.name for setting in fields(cls)]
         unknown = sorted(set(settings) - set(known))
         if unknown:
-            raise TypeError(f"unknown setting {', '.join(unknown)}, expected some of {', '.join(known)}.")
+            hint = did_you_mean(unknown[0], known)
+            raise TypeError(f"unknown setting {', '.join(unknown)}, expected some of {', '.join(known)}.{hint}")
         return cls(**settings) if config is None else config
 
     @property

@@ -17,6 +17,7 @@ from betabo.acquisition.lean import lean_form
 from betabo.acquisition.maximize import MaximizeOptions, maximize
 from betabo.optimizer.config import Config
 from betabo.optimizer.data import Data, Points
+from betabo.optimizer.earlier import best_earlier, weighed
 from betabo.optimizer.history import Origin
 from betabo.optimizer.local import local_step
 from betabo.optimizer.many import Choice, choose, distance_to, near
@@ -81,7 +82,8 @@ def propose(
     and each constraint and the acquisition function maximized, or, if that has gained more of late, a step is taken
     near the best point (`betabo.optimizer.local`). Each further point of a batch, and every pending one, counts as
     evaluated with its expected value. Several objectives are searched by the expected hypervolume improvement, whatever
-    acquisition function is configured.
+    acquisition function is configured. Results of an earlier task count as far as they help
+    (`betabo.optimizer.earlier`), and its best point comes first.
 
     Args:
         data: What is known.
@@ -102,6 +104,8 @@ def propose(
     if region is not None:
         snap, neighbours = _inside(region, data, neighbours)
     first = data.total if index is None else index
+    data = weighed(data, config, mix_seeds(seed, first)) if data.earlier.any() else data
+    own = data.own
     outputs = data.objectives.shape[1] + data.constraints.shape[1]
     states = tuple(states[:outputs])
     points: list[Points] = []
@@ -112,11 +116,14 @@ def propose(
         for number in range(first, first + count):
             purpose = mix_seeds(seed, number)
             torch.manual_seed(purpose)
-            if data.total + len(points) < config.design_size(data.dims) or len(data.points) < 2:
-                chosen = _design_point(data, points, config, seed, number, snap, region)
+            if data.earlier.any() and not own.total + len(points):
+                chosen = snap(best_earlier(data)[None])[0]
+                origins.append("start")
+            elif data.total + len(points) < config.design_size(data.dims) or len(data.points) < 2:
+                chosen = _design_point(own, points, config, seed, number, snap, region)
                 origins.append("start")
             elif not _sees_noise(states) and (
-                local := _local(data, points, origins, config, purpose, numeric, anywhere, neighbours, region)
+                local := _local(own, points, origins, config, purpose, numeric, anywhere, neighbours, region)
             ):
                 chosen, figures = local
                 diagnostics = diagnostics or figures
@@ -129,11 +136,11 @@ def propose(
                     surrogate = Surrogate.fit(choice.data, config, purpose, states, effort)
                     states, diagnostics = surrogate.states, {**diagnostics, **surrogate.diagnostics()}
                 began = time.perf_counter()
-                again = _second_look(surrogate, data, points, config)
+                again = _second_look(surrogate, own, points, config)
                 if again is None and confirm and surrogate.asks_for_knowledge(config):
-                    again = _most_telling(surrogate, choice, data, points, config, purpose)
+                    again = _most_telling(surrogate, choice, own, points, config, purpose)
                 if again is None:
-                    chosen = _search(surrogate, choice, data, points, config, purpose, snap, neighbours, region)
+                    chosen = _search(surrogate, choice, own, points, config, purpose, snap, neighbours, region)
                 else:
                     chosen = again
                 origins.append("model")
@@ -217,6 +224,8 @@ def _second_look(surrogate: Surrogate, data: Data, chosen: list[Points], config:
     if is_asked or is_shown or not np.isnan(data.variances).any():
         return None
     open_to_it = ~np.isin(data.places, data.places[repeats.own])
+    if not open_to_it.any():
+        return None
     return np.asarray(data.points[open_to_it][np.argmin(data.values[open_to_it])])
 
 

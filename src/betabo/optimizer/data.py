@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -25,9 +26,10 @@ class Data:
         pending: Points that are being evaluated, `p x d`.
         constraints: Values of the constraints at `points`, finite, `n x c`; a constraint holds where it is at most 0.
         variances: Noise variances of the values, of their shape, NaN where they are not known; none are by default.
+        earlier: Which of the values are of an earlier task, which may be another one, `n`; none are by default.
         steps: Where the point of each evaluation came from, and what its value was, in the order in which they were
             told, those under way at the end; empty where it is not known, as in data from elsewhere.
-        own: Which of the values are of points that the search itself asked for, `n`; by default none is.
+        asked: Which of the values are of points that the search itself asked for, `n`; by default none is.
     """
 
     points: Points
@@ -37,15 +39,18 @@ class Data:
     constraints: Points = field(default_factory=lambda: np.empty((0, 0)))
     variances: Points = field(default_factory=lambda: np.empty(0))
     steps: tuple[Step, ...] = ()
-    own: npt.NDArray[np.bool_] = field(default_factory=lambda: np.empty(0, dtype=bool))
+    asked: npt.NDArray[np.bool_] = field(default_factory=lambda: np.empty(0, dtype=bool))
+    earlier: npt.NDArray[np.bool_] = field(default_factory=lambda: np.empty(0, dtype=bool))
 
     def __post_init__(self) -> None:
         if not self.constraints.size:
             object.__setattr__(self, "constraints", np.empty((len(self.points), 0)))
         if not self.variances.size:
             object.__setattr__(self, "variances", np.full_like(self.values, np.nan))
-        if not self.own.size:
-            object.__setattr__(self, "own", np.zeros(len(self.points), dtype=bool))
+        if not self.asked.size:
+            object.__setattr__(self, "asked", np.zeros(len(self.points), dtype=bool))
+        if not self.earlier.size:
+            object.__setattr__(self, "earlier", np.zeros(len(self.points), dtype=bool))
 
     @property
     def dims(self) -> int:
@@ -67,6 +72,23 @@ class Data:
         """For each value the number of its place, `n`: values of one point have one place."""
         _, places = np.unique(self.points.round(_DIGITS), axis=0, return_inverse=True)
         return places.reshape(-1)
+
+    @property
+    def own(self) -> Data:
+        """The data without those of an earlier task."""
+        return self.part(~self.earlier) if self.earlier.any() else self
+
+    def part(self, places: npt.NDArray[Any]) -> Data:
+        """Some of the values, by their numbers or by a mask; failed and pending points stay."""
+        return replace(
+            self,
+            points=self.points[places],
+            values=self.values[places],
+            constraints=self.constraints[places],
+            variances=self.variances[places],
+            asked=self.asked[places],
+            earlier=self.earlier[places],
+        )
 
     def seen(self) -> Points:
         """All points, evaluated, failed or pending."""

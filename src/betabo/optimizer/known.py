@@ -43,7 +43,7 @@ class KnownPoint:
     value: Any
 
 
-def read_known(known: KnownPoints, problem: Problem | Space) -> list[KnownPoint]:
+def read_known(known: KnownPoints, problem: Problem | Space, name: str = "known_points") -> list[KnownPoint]:
     """The known points that lie in a space.
 
     Those outside are left out, and a warning says how many.
@@ -55,6 +55,7 @@ def read_known(known: KnownPoints, problem: Problem | Space) -> list[KnownPoint]
             columns are ignored. A point without a value, or
             with NaN or infinity, is a failed evaluation. Of exported trials only those that ended count.
         problem: The space, with the names of objectives and constraints.
+        name: What they are called, for messages.
 
     Raises:
         TypeError: It is none of these, or a value is no number.
@@ -64,7 +65,7 @@ def read_known(known: KnownPoints, problem: Problem | Space) -> list[KnownPoint]
     outside: list[str] = []
     problem = Problem.of(problem)
     space = problem.space
-    pairs = _pairs(known, problem)
+    pairs = _pairs(known, problem, name)
     for number, (point, value) in enumerate(pairs):
         try:
             found.append(KnownPoint(tuple(space.to_unit(point).tolist()), _given(value, problem)))
@@ -80,24 +81,22 @@ def read_known(known: KnownPoints, problem: Problem | Space) -> list[KnownPoint]
     return found
 
 
-def _pairs(known: Any, problem: Problem) -> list[tuple[Any, Any]]:
+def _pairs(known: Any, problem: Problem, name: str) -> list[tuple[Any, Any]]:
     """Points, in the user's units as far as they can be, with their values."""
     if isinstance(known, str | os.PathLike):
         return _from_rows(_read_file(Path(known)), problem, str(known))
     if hasattr(known, "to_dict") and hasattr(known, "columns"):
-        return _from_rows(known.to_dict("records"), problem, "known_points")
+        return _from_rows(known.to_dict("records"), problem, name)
     if not isinstance(known, Iterable) or isinstance(known, Mapping | bytes):
         raise TypeError(
-            f"known_points is {known!r}, expected pairs (point, value), a DataFrame, rows with a 'value', or a file."
+            f"{name} is {known!r}, expected pairs (point, value), a DataFrame, rows with a 'value', or a file."
         )
     entries = list(known)
     if entries and all(isinstance(entry, Mapping) for entry in entries):
-        return _from_rows(entries, problem, "known_points")
+        return _from_rows(entries, problem, name)
     for number, entry in enumerate(entries):
         if not isinstance(entry, Sequence) or isinstance(entry, str) or len(entry) != 2:
-            raise TypeError(
-                f"known_points[{number}] is {entry!r}, expected a pair (point, value) such as ([0.5, 2.0], 1.3)."
-            )
+            raise TypeError(f"{name}[{number}] is {entry!r}, expected a pair (point, value) such as ([0.5, 2.0], 1.3).")
     return [(point, value) for point, value in entries]
 
 

@@ -108,6 +108,8 @@ def local_step(
     """
     numeric = np.ones(data.dims, dtype=bool) if numeric is None else numeric
     dims = int(numeric.sum())
+    if not len(data.points):
+        return None
     centre = data.points[np.argmin(data.values)]
     alike = np.abs(data.points[:, ~numeric] - centre[~numeric]).max(axis=1, initial=0.0) < 0.5
     if dims == 0 or alike.sum() < dims + 2:

@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -45,10 +44,12 @@ class Choice:
     Attributes:
         data: The data, or some of them.
         others: The evaluations that were left out.
+        chosen: Which of the evaluations were not; None where all are there.
     """
 
     data: Data
     others: Data | None = None
+    chosen: npt.NDArray[np.bool_] | None = None
 
 
 def choose(data: Data) -> Choice:
@@ -70,7 +71,7 @@ def choose(data: Data) -> Choice:
     chosen[_nearest(data.points, data.points[order[:_CENTRES]], most // (4 * _CENTRES))] = True
     rest = np.flatnonzero(~chosen)
     chosen[_even(rest, most - int(chosen.sum()))] = True
-    return Choice(_part(data, chosen), _part(data, ~chosen))
+    return Choice(data.part(chosen), data.part(~chosen), chosen)
 
 
 def near(data: Data, centres: Points, count: int) -> Data:
@@ -81,18 +82,7 @@ def near(data: Data, centres: Points, count: int) -> Data:
         centres: Points of the unit cube, `k x d`.
         count: How many for each of them.
     """
-    return _part(data, _nearest(data.points, centres, count))
-
-
-def _part(data: Data, places: npt.NDArray[Any]) -> Data:
-    return replace(
-        data,
-        points=data.points[places],
-        values=data.values[places],
-        constraints=data.constraints[places],
-        variances=data.variances[places],
-        own=data.own[places],
-    )
+    return data.part(_nearest(data.points, centres, count))
 
 
 def _best_first(data: Data) -> Indices:

@@ -264,6 +264,9 @@ class Surrogate:
             feasible &= process.y <= threshold
         if not feasible.any():
             return FeasibleAcquisition(None, constraints, thresholds)
+        own = feasible.clone()  # what an earlier task reached need not be reached again
+        own[: len(data.points)] &= torch.from_numpy(~data.earlier)
+        feasible = own if own.any() else feasible
         if len(objectives) > 1:
             values = torch.stack([process.y for process in objectives], dim=-1)
             acquisition = log_hypervolume_improvement(objectives, values[feasible], seed=seed)

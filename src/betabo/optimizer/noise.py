@@ -57,7 +57,7 @@ class Repeats:
         places = data.places
         first = np.unique(places, return_index=True)[1][places] if len(places) else places
         again = first != np.arange(len(first))
-        return cls(again, again & data.own, bool((values == values[first]).all()))
+        return cls(again, again & data.asked, bool((values == values[first]).all()))
 
     @property
     def leave_open(self) -> bool:

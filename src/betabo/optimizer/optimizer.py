@@ -42,6 +42,7 @@ from betabo.problem.problem import ObjectivesLike
 from betabo.schema import anything, listing, record, shortened, whole
 from betabo.space import Space, SpaceLike
 from betabo.space.boundary import Side
+from betabo.space.checks import integer
 from betabo.space.recognition import nearest
 from betabo.space.widening import RangeLike, with_ranges
 from betabo.surrogate import STATE_SCHEMA, FitState
@@ -77,6 +78,7 @@ class Optimizer:
         seed: Seed of the search; None draws one. The same seed gives the same proposals on the same machine.
         initial: Points to be asked for first, in the user's units.
         known_points: Results that are known already, see `minimize`.
+        earlier: Results of an earlier task, which may be another one, see `minimize`.
         config: The configuration as a whole, in place of `settings`.
         settings: Settings of `Config`: `kernel`, `acquisition`, `beta`, `noise`, `local_steps`, `starting_points`,
             `power_transform`, `max_failures`, `duplicate_tolerance`.
@@ -99,6 +101,7 @@ class Optimizer:
         seed: int | None = None,
         initial: Iterable[Any] = (),
         known_points: KnownPoints = (),
+        earlier: KnownPoints = (),
         config: Config | None = None,
         **settings: Any,
     ) -> None:
@@ -109,10 +112,11 @@ class Optimizer:
             known=known,
             initial=initial,
             known_points=known_points,
+            earlier=earlier,
         )
         self.space = self.problem.space
         self.config = Config.of(config, settings).within(self.space)
-        if seed is not None and seed < 0:
+        if seed is not None and integer("seed", seed) < 0:
             raise ValueError(f"seed is {seed}, expected a number >= 0.")
         self.seed = int(np.random.SeedSequence().generate_state(1)[0]) if seed is None else int(seed)
         self.history: list[Evaluation] = []
@@ -121,11 +125,14 @@ class Optimizer:
         self._region = self.problem.region(self.seed)
         self._queue = [self._unit(point) for point in self.problem.initial]
         for known in read_known(self.problem.known_points, self.problem):
-            if self._region is not None and (violated := self._region.violated(np.array(known.unit))):
-                point = self.space.from_unit(np.array(known.unit))
-                warnings.warn(f"known point {point} violates {violated} and is left out", stacklevel=2)
+            if self._is_forbidden(known.unit, "known point"):
                 continue
             self.history.append(self._evaluation(Pending(known.unit, "known"), known.value))
+        self.earlier = [
+            evaluation
+            for known in read_known(self.problem.earlier, self.problem, "earlier")
+            if not (evaluation := self._evaluation(Pending(known.unit, "known"), known.value)).failed
+        ]
         self._states: tuple[FitState, ...] = ()
 
     def __repr__(self) -> str:
@@ -145,6 +152,15 @@ class Optimizer:
         """The record without the results that were known before."""
         return [evaluation for evaluation in self.history if evaluation.origin != "known"]
 
+    def remember(self, history: Iterable[Evaluation], states: Sequence[FitState] = ()) -> None:
+        """Take a record that is kept elsewhere in place of the one so far.
+
+        Args:
+            history: The evaluations, in the same space.
+            states: Hyperparameters of the last fits.
+        """
+        self.history, self._states = list(history), tuple(states)
+
     @overload
     def ask(self, *, confirm: bool = ...) -> Any: ...
     @overload
@@ -161,7 +177,7 @@ class Optimizer:
         Raises:
             TooManyFailuresError: After `max_failures` failed evaluations in a row.
         """
-        if count is not None and count < 1:
+        if count is not None and integer("count", count) < 1:
             raise ValueError(f"count is {count}, expected at least 1.")
         self._check_failures()
         wanted = 1 if count is None else count
@@ -170,7 +186,7 @@ class Optimizer:
         self.pending.extend(new)
         if len(new) < wanted:
             proposal = propose(
-                self._data(),
+                self._data(self.earlier),
                 self.config,
                 count=wanted - len(new),
                 seed=self.seed,
@@ -199,6 +215,7 @@ class Optimizer:
             point: The point, in the user's units. It need not have been asked for. The nearest pending point is meant
                 if it is within 1e-4 of each parameter's range, and of its logarithm where that is searched, or within
                 the rounding of float32; it is then recorded as it was asked for.
+                A point that violates a known constraint is left out with a warning: it must not become the answer.
             value: Its value; with several objectives or with constraints whatever the objective of `minimize` may
                 return. NaN, infinity and None record a failed evaluation.
             variance: Variance of the value's noise, the square of its standard error, where it is known; with several
@@ -206,6 +223,8 @@ class Optimizer:
                 then to the setting `noise`.
         """
         pending = self._meant(point)
+        if self._is_forbidden(pending.unit, "told point"):
+            return
         variance = None if variance is None else as_variance(variance, "variance is")
         evaluation = self._evaluation(pending, value, variance)
         self._record(pending, evaluation)  # once nothing about it can be refused
@@ -276,7 +295,9 @@ class Optimizer:
         best = best_of(self.problem, self.history)
         if faces is None:
             faces = () if best is None else self.space.faces(best.unit).items()
-        return gains_beyond(self._data(), self.space, self.config, faces=faces, seed=self.seed)
+        return gains_beyond(
+            self._data(), self.space, self.config, faces=faces, seed=self.seed, allows=self.problem.admits
+        )
 
     def move_box(self, ranges: Mapping[str, RangeLike]) -> None:
         """Go on in a wider or a narrower box, with all results that lie in it.
@@ -291,13 +312,17 @@ class Optimizer:
             ValueError: There is no such parameter, or a range makes no sense; nothing has changed then.
             TypeError: The parameter is no number.
         """
+        if not isinstance(ranges, Mapping):
+            raise TypeError(f"ranges is {ranges!r}, expected a dict such as {{'lr': (1e-5, 1.0)}}.")
         before, after = self.space, with_ranges(self.space, ranges)
-        problem = replace(self.problem, space=after, initial=(), known_points=())
+        problem = replace(self.problem.without_results(), space=after)
         moved = Optimizer(problem, seed=self.seed, config=self.config)
         moved.history, moved.outside = moved_history(self.history, self.outside, before, after)
         places = moved_units((pending.unit for pending in self.pending), before, after)
         moved.pending = [replace(p, unit=place) for p, place in zip(self.pending, places, strict=True) if place]
         moved._queue = [place for place in moved_units(self._queue, before, after) if place]
+        places = moved_units((evaluation.unit for evaluation in self.earlier), before, after)
+        moved.earlier = [replace(e, unit=place) for e, place in zip(self.earlier, places, strict=True) if place]
         moved._states = self._states
         self.__dict__.update(moved.__dict__)
 
@@ -344,6 +369,7 @@ class Optimizer:
             "states": [asdict(state) for state in self._states],
             **({"problem": problem} if (problem := self.problem.to_json()) else {}),
             **({"outside": [kept.to_json() for kept in self.outside]} if self.outside else {}),
+            **({"earlier": [evaluation.to_json() for evaluation in self.earlier]} if self.earlier else {}),
         }
 
     @classmethod
@@ -357,7 +383,9 @@ class Optimizer:
         if not isinstance(data, dict) or data.get("format") != _FORMAT:
             found = data.get("format") if isinstance(data, dict) else type(data).__name__
             raise ValueError(f"it has format {found!r}, expected {_FORMAT}.")
-        record(_OUTLINE, {"problem": anything, "outside": listing(anything)})(data, "search")
+        record(_OUTLINE, {"problem": anything, "outside": listing(anything), "earlier": listing(anything)})(
+            data, "search"
+        )
         space = Space.from_json(data["space"])
         problem = Problem.from_json(space, data.get("problem", {}))
         optimizer = cls(problem, seed=data["seed"], config=Config.from_json(data["config"]))
@@ -365,8 +393,11 @@ class Optimizer:
         listing(pending_schema(space.dims))(data["pending"], "pending")
         listing(unit_schema(space.dims))(data["queue"], "queue")
         optimizer.history = [Evaluation.from_json(entry) for entry in data["history"]]
-        for number, evaluation in enumerate(optimizer.history):
-            _check_numbers(evaluation, problem, f"history[{number}]")
+        listing(evaluation_schema(space.dims))(data.get("earlier", []), "earlier")
+        optimizer.earlier = [Evaluation.from_json(entry) for entry in data.get("earlier", ())]
+        for name, evaluations in (("history", optimizer.history), ("earlier", optimizer.earlier)):
+            for number, evaluation in enumerate(evaluations):
+                _check_numbers(evaluation, problem, f"{name}[{number}]")
         optimizer.outside = [
             Outside.from_json(entry, space.dims, f"outside[{number}]")
             for number, entry in enumerate(data.get("outside", ()))
@@ -375,6 +406,14 @@ class Optimizer:
         optimizer._queue = [tuple(unit) for unit in data["queue"]]
         optimizer._states = tuple(FitState(**state) for state in data["states"])
         return optimizer
+
+    def _is_forbidden(self, unit: tuple[float, ...], what: str) -> bool:
+        """Whether a point violates a known constraint, which is then said."""
+        violated = "" if self._region is None else self._region.violated(np.array(unit))
+        if violated:
+            point = self.space.from_unit(np.array(unit))
+            warnings.warn(f"{what} {point} violates {violated} and is left out", stacklevel=3)
+        return bool(violated)
 
     def _unit(self, point: Any) -> tuple[float, ...]:
         return cast("tuple[float, ...]", tuple(self.space.to_unit(point).tolist()))
@@ -419,9 +458,9 @@ class Optimizer:
         """Points as the user gets them, rounding included."""
         return (self.space.from_unit(np.array(entry.unit)) for entry in known)
 
-    def _data(self) -> Data:
+    def _data(self, earlier: Sequence[Evaluation] = ()) -> Data:
         dims = self.space.dims
-        finished = [e for e in self.history if not e.failed]
+        finished = [*earlier, *(e for e in self.history if not e.failed)]
         losses = np.array([self.problem.losses(e.numbers) for e in finished], dtype=np.float64)
         losses = losses.reshape(len(finished), len(self.problem.objectives))
         variances = np.array([np.nan if e.variance is None else e.variance for e in finished])
@@ -437,7 +476,8 @@ class Optimizer:
                 *(Step(e.origin, self.problem.losses(e.numbers)[0] if e.numbers else None) for e in self.history),
                 *(Step(p.origin, None, under_way=True) for p in self.pending),
             ),
-            own=np.array([e.origin in MODELLED for e in finished], dtype=bool),
+            asked=np.array([e.origin in MODELLED for e in finished], dtype=bool),
+            earlier=np.arange(len(finished)) < len(earlier),
         )
 
     def _check_failures(self) -> None:

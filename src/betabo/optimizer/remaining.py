@@ -18,6 +18,7 @@ from betabo.acquisition.maximize import maximize
 from betabo.optimizer.config import Config
 from betabo.optimizer.core import Snap, mix_seeds
 from betabo.optimizer.data import Data, Points
+from betabo.optimizer.many import choose
 from betabo.optimizer.model import Output, Surrogate
 from betabo.optimizer.threads import few_threads
 from betabo.surrogate import FitState
@@ -84,6 +85,7 @@ def remaining_gain(
         )
     if len(data.values) < 2:
         raise ValueError(f"there are {len(data.values)} values, expected at least 2 for a model.")
+    data = choose(data).data
     outputs = 1 + data.constraints.shape[1]
     seed = mix_seeds(seed, len(data.values))
     with torch.random.fork_rng(devices=[]), few_threads(len(data.points)), torch.no_grad():

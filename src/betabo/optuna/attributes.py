@@ -35,6 +35,9 @@ VARIANCE = "betabo:variance"
 KNOWN = "betabo:known"
 """Results that were known before a study began: an attribute of the study, as the user sees them."""
 
+EARLIER = "betabo:earlier"
+"""Results of an earlier study, which may be of another task, in the same form."""
+
 CONSTRAINT = "constraints:"
 """What comes before the name of a constraint, whose value is at most 0 where it holds. The word is Optuna's."""
 

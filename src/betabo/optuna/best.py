@@ -12,6 +12,13 @@ if TYPE_CHECKING:
     from optuna.study import Study
 
 
+def objective_names(study: Study) -> tuple[str, ...] | None:
+    """The names of the objectives of a study; None where they have none."""
+    names = study.metric_names
+    good = isinstance(names, list) and len(names) == len(study.directions) and len(set(names)) == len(names)
+    return tuple(names) if names and good and all(isinstance(name, str) and name for name in names) else None
+
+
 def directions_of(study: Study) -> tuple[str, ...]:
     """`"minimize"` or `"maximize"` for each objective of a study."""
     return tuple(direction.name.lower() for direction in study.directions)

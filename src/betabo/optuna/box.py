@@ -10,11 +10,11 @@ from optuna.study import Study
 from optuna.trial import FrozenTrial, TrialState
 
 from betabo.optuna.attributes import PLAN
-from betabo.optuna.space import to_distributions
+from betabo.optuna.space import Condition, conditions_of, to_distributions
 from betabo.space import Space
 
-Condition: TypeAlias = tuple[str, tuple[int, ...]]
-"""A choice, and the positions of those of its values under which a parameter exists."""
+Branches: TypeAlias = tuple[dict[str, BaseDistribution], dict[str, tuple[Condition, ...]]]
+"""Parameters, those on which others depend first, and the choices of each that does not always exist."""
 
 
 def is_same_parameter(one: BaseDistribution, other: BaseDistribution) -> bool:
@@ -40,7 +40,7 @@ def shared_parameters(trials: Iterable[FrozenTrial]) -> dict[str, BaseDistributi
     return dict(sorted((shared or {}).items()))
 
 
-def branches(trials: Iterable[FrozenTrial]) -> tuple[dict[str, BaseDistribution], dict[str, Condition]]:
+def branches(trials: Iterable[FrozenTrial]) -> Branches:
     """The parameters that trials share, and those that exist only under a choice, as far as the trials show it.
 
     A parameter is taken for one that exists under some values of a choice if each complete trial with one of these
@@ -48,10 +48,10 @@ def branches(trials: Iterable[FrozenTrial]) -> tuple[dict[str, BaseDistribution]
 
     Returns:
         The parameters with their latest ranges, those on which others depend first; and for each that does not always
-        exist the choice, and the positions of its values.
+        exist the choice.
     """
     complete = [trial for trial in trials if trial.state == TrialState.COMPLETE]
-    found, conditions = shared_parameters(complete), dict[str, Condition]()
+    found, conditions = shared_parameters(complete), dict[str, tuple[Condition, ...]]()
     waiting = {name for trial in complete for name in trial.distributions} - found.keys()
     while waiting:
         resolved = {}
@@ -60,7 +60,7 @@ def branches(trials: Iterable[FrozenTrial]) -> tuple[dict[str, BaseDistribution]
             condition = None if distribution is None else _condition(name, complete, found)
             if distribution is not None and condition is not None:
                 resolved[name] = distribution
-                conditions[name] = condition
+                conditions[name] = (condition,)
         if not resolved:
             break
         found.update(resolved)
@@ -93,18 +93,27 @@ def _condition(name: str, trials: Sequence[FrozenTrial], found: Mapping[str, Bas
 
 def planned_box(study: Study) -> dict[str, BaseDistribution]:
     """The ranges that the plan of a study has now; empty for a study without a plan."""
+    space = _planned_space(study)
+    return {} if space is None else to_distributions(space)
+
+
+def present_box(study: Study, trials: Sequence[FrozenTrial]) -> Branches:
+    """What the model of a study is of: the parameters of its plan, else those that its trials share or branch into."""
+    space = _planned_space(study)
+    if space is not None and space.is_conditional:
+        return to_distributions(space), conditions_of(space)
+    found, conditions = branches(trials)
+    planned = {} if space is None else to_distributions(space)
+    return {name: planned.get(name, distribution) for name, distribution in found.items()}, conditions
+
+
+def _planned_space(study: Study) -> Space | None:
+    """The space of a study's plan, as it is now; None without one."""
     plan = study.user_attrs.get(PLAN)
     try:
-        return to_distributions(Space.from_json(plan["space"])) if isinstance(plan, dict) else {}
+        return Space.from_json(plan["space"]) if isinstance(plan, dict) else None
     except (KeyError, TypeError, ValueError):  # what a storage holds may be anything
-        return {}
-
-
-def present_box(study: Study, trials: Iterable[FrozenTrial]) -> dict[str, BaseDistribution]:
-    """The ranges that the model of a study is of: those of its plan, else those that its trials share."""
-    shared = shared_parameters(trials)
-    planned = planned_box(study)
-    return {name: planned.get(name, distribution) for name, distribution in shared.items()}
+        return None
 
 
 def in_present_ranges(

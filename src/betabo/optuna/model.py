@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from itertools import compress
 from typing import Any
 
 import numpy as np
@@ -13,8 +14,10 @@ from optuna.distributions import BaseDistribution
 
 from betabo.optimizer.config import Config
 from betabo.optimizer.data import Points
+from betabo.optimizer.many import choose
 from betabo.optimizer.model import Surrogate
 from betabo.optuna.box import present_box
+from betabo.optuna.space import from_distributions, reachable
 from betabo.optuna.study_data import StudyData
 from betabo.space import Space
 
@@ -101,11 +104,12 @@ def known_data(study: optuna.Study, config: Config, pruned: bool = True) -> Stud
     """
     trials = study.get_trials(deepcopy=False)
     trials = [trial for trial in trials if pruned or trial.state != optuna.trial.TrialState.PRUNED]
-    common = present_box(study, trials)
-    distributions = {name: d for name, d in common.items() if not d.single()}
+    found, conditions = present_box(study, trials)
+    distributions, conditions = reachable(found, conditions)
     if not distributions:
         raise ValueError(f"study {study.study_name!r} has no parameter that all its finished trials share.")
-    known = StudyData.of(trials, distributions, study.directions, noise=config.noise)
+    space = from_distributions(distributions, conditions)
+    known = StudyData.of(trials, distributions, study.directions, space=space, noise=config.noise)
     if len(known.finished) < 2:
         raise ValueError(
             f"study {study.study_name!r} has {len(known.finished)} finished trials, expected at least 2 for a model."
@@ -114,7 +118,7 @@ def known_data(study: optuna.Study, config: Config, pruned: bool = True) -> Stud
 
 
 def fit_study(study: optuna.Study, config: Config | None = None, seed: int = 0) -> StudyModel:
-    """Fit the model to a study, whatever sampler made it.
+    """Fit the model to a study, whatever sampler made it; to a choice of its trials where they are very many.
 
     Args:
         study: An Optuna study.
@@ -126,4 +130,8 @@ def fit_study(study: optuna.Study, config: Config | None = None, seed: int = 0) 
     """
     config = Config() if config is None else config
     known = known_data(study, config)
+    choice = choose(known.data)
+    if choice.chosen is not None:
+        known = replace(known, finished=tuple(compress(known.finished, choice.chosen)))
+    known = replace(known, data=choice.data)
     return StudyModel(known, Surrogate.fit(known.data, config, seed))

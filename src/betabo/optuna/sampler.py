@@ -21,9 +21,9 @@ from betabo.optimizer.data import Points
 from betabo.optuna.attributes import CONSTRAINT, PROPOSAL, STEP
 from betabo.optuna.best import directions_of
 from betabo.optuna.box import branches
-from betabo.optuna.known import with_known
+from betabo.optuna.known import brought_by, with_known
 from betabo.optuna.model import StudyModel
-from betabo.optuna.space import conditions_of, decode, from_distributions, is_searchable, to_distributions
+from betabo.optuna.space import conditions_of, decode, from_distributions, is_searchable, reachable, to_distributions
 from betabo.optuna.study_data import StudyData
 from betabo.problem import Problem
 from betabo.space import Parameter, Space, as_space
@@ -76,7 +76,8 @@ class BetaSampler(BaseSampler):
         search_space: The parameters, as a `Space` or its dictionary, as Optuna's distributions or as a whole `Problem`,
             where they are known beforehand: the starting points then fill the space evenly from the first trial on. No
             proposal violates a known constraint of a problem; its limits are of user attributes that the objective
-            sets, such as `trial.set_user_attr("temperature", 75)`.
+            sets, such as `trial.set_user_attr("temperature", 75)`. Its initial points are the first trials, and its
+            known points are known.
         seed: Seed; None draws one. With one worker, the same seed gives the same trials.
         independent_sampler: Sampler of the parameters that the model does not propose; random by default.
         n_startup_trials: Optuna's word for `starting_points`.
@@ -124,6 +125,7 @@ class BetaSampler(BaseSampler):
         if isinstance(search_space, Mapping) and not _are_distributions(search_space):
             search_space = as_space(search_space)
         self._region = None if self._problem is None else self._problem.region(self._seed)
+        self._brought = [] if self._problem is None else brought_by(self._problem)
         known = to_distributions(search_space) if isinstance(search_space, Space) else search_space
         self._known = None if known is None else _free(known)
         self._conditions = conditions_of(search_space) if isinstance(search_space, Space) else {}
@@ -165,6 +167,8 @@ class BetaSampler(BaseSampler):
                 f"acquisition is {self.config.acquisition!r} in a study with {len(study.directions)} objectives, "
                 "expected None: several objectives are searched by the expected hypervolume improvement."
             )
+        if self._problem is not None and trial.number < len(self._problem.initial):
+            return self._first(study, trial, search_space, self._problem)
         waits = random.Random(mix_seeds(self._seed, trial.number))
         for attempt in range(_MOST_ATTEMPTS):
             if attempt > 1:  # two workers that answer each other need to fall out of step
@@ -228,6 +232,16 @@ class BetaSampler(BaseSampler):
                 )
         return {name: value for name, value in found.items() if name not in trial.constraints}
 
+    def _first(
+        self, study: Study, trial: FrozenTrial, search_space: dict[str, BaseDistribution], problem: Problem
+    ) -> dict[str, Any]:
+        """The initial point of a problem that is a trial's."""
+        point = problem.initial[trial.number]
+        given = dict(zip(problem.space.names, point, strict=True)) if problem.space.is_box else point
+        parameters = {name: given[name] for name in search_space if name in given}
+        _store(study, trial, {PROPOSAL: parameters})
+        return parameters
+
     def _propose(self, study: Study, trial: FrozenTrial, search_space: dict[str, BaseDistribution]) -> _Proposed:
         """Propose parameters from what is known now, and store them."""
         trials = study.get_trials(deepcopy=False)
@@ -235,7 +249,7 @@ class BetaSampler(BaseSampler):
         known = StudyData.of(
             trials, search_space, study.directions, asking=trial.number, space=space, noise=self.config.noise
         )
-        known = with_known(study, known)
+        known = with_known(study, known, self._brought)
         signature = [_name(self.config.kernel), space.coordinates]
         proposal = propose(
             known.data,
@@ -268,11 +282,7 @@ class BetaSampler(BaseSampler):
         The space of the last proposal, which was the same one as a rule, is kept.
         """
         conditions = branches(trials)[1] if self._known is None else self._conditions
-        conditions = {name: condition for name, condition in conditions.items() if name in distributions}
-        while lost := [name for name, (other, _) in conditions.items() if other not in distributions]:
-            # Somebody else decides about the choice, and the parameters under it go to the independent sampler.
-            distributions = {name: d for name, d in distributions.items() if name not in lost}
-            conditions = {name: condition for name, condition in conditions.items() if name not in lost}
+        distributions, conditions = reachable(distributions, conditions)
         key = ([*distributions.items()], conditions)
         if self._translated is None or self._translated[0] != key:
             self._translated = (key, from_distributions(distributions, conditions))

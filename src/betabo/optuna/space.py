@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import Any
+from typing import Any, TypeAlias
 
 from optuna.distributions import BaseDistribution, CategoricalDistribution, FloatDistribution, IntDistribution
 
 from betabo.space import Categorical, Fixed, Float, Int, Parameter, Space
 from betabo.space.conditions import as_conditions
+
+Condition: TypeAlias = tuple[str, tuple[int, ...]]
+"""A choice, and the positions of those of its values under which a parameter exists."""
 
 
 def to_distributions(space: Space) -> dict[str, BaseDistribution]:
@@ -17,25 +20,21 @@ def to_distributions(space: Space) -> dict[str, BaseDistribution]:
     return {name: _to_distribution(name, parameter) for name, parameter in space.parameters.items()}
 
 
-def conditions_of(space: Space) -> dict[str, tuple[str, tuple[int, ...]]]:
-    """For each parameter of a space that exists only under a choice, the choice and the positions of its values.
-
-    Raises:
-        ValueError: One depends on several choices.
-    """
-    found = {}
+def conditions_of(space: Space) -> dict[str, tuple[Condition, ...]]:
+    """For each parameter of a space that exists only under choices, these choices, all of which have to hold."""
+    found: dict[str, tuple[Condition, ...]] = {}
     for name, parameter in space.parameters.items():
-        conditions = as_conditions(getattr(parameter, "when", None))
-        if len(conditions) > 1:
-            raise ValueError(f"{name} depends on {len(conditions)} choices, expected one in an Optuna study.")
-        for other, values in conditions:
+        conditions: list[Condition] = []
+        for other, values in as_conditions(getattr(parameter, "when", None)):
             choices = getattr(space.parameters[other], "choices", ())
-            found[name] = (other, tuple(choices.index(value) for value in values))
+            conditions.append((other, tuple(choices.index(value) for value in values)))
+        if conditions:
+            found[name] = tuple(conditions)
     return found
 
 
 def from_distributions(
-    distributions: Mapping[str, BaseDistribution], conditions: Mapping[str, tuple[str, tuple[int, ...]]] | None = None
+    distributions: Mapping[str, BaseDistribution], conditions: Mapping[str, tuple[Condition, ...]] | None = None
 ) -> Space:
     """The space of Optuna's distributions.
 
@@ -44,14 +43,13 @@ def from_distributions(
 
     Args:
         distributions: The distributions, those on which others depend first.
-        conditions: For each parameter that does not always exist a choice, and the positions of its values under which
-            it does.
+        conditions: For each parameter that does not always exist, the choices under which it does.
     """
     parameters = {name: from_distribution(name, distribution) for name, distribution in distributions.items()}
-    for name, (other, positions) in (conditions or {}).items():
+    for name, needed in (conditions or {}).items():
         parameter = parameters[name]
         if isinstance(parameter, Float | Int | Categorical):
-            parameters[name] = replace(parameter, when={other: positions})
+            parameters[name] = replace(parameter, when=dict(needed))
     return Space(parameters)
 
 
@@ -67,6 +65,19 @@ def from_distribution(name: str, distribution: BaseDistribution) -> Parameter:
     if isinstance(distribution, IntDistribution):
         return Int(distribution.low, distribution.high, log=distribution.log, step=distribution.step)
     raise TypeError(f"{name} has a {type(distribution).__name__}, expected a float, int or categorical distribution.")
+
+
+def reachable(
+    distributions: Mapping[str, BaseDistribution], conditions: Mapping[str, tuple[Condition, ...]]
+) -> tuple[dict[str, BaseDistribution], dict[str, tuple[Condition, ...]]]:
+    """The distributions that leave a choice, without those under a choice that is not among them; and their conditions.
+
+    Somebody else decides about such a choice, and about the parameters under it.
+    """
+    found = {name: distribution for name, distribution in distributions.items() if not distribution.single()}
+    while lost := [n for n in found if any(other not in found for other, _ in conditions.get(n, ()))]:
+        found = {name: distribution for name, distribution in found.items() if name not in lost}
+    return found, {name: conditions[name] for name in found if name in conditions}
 
 
 def is_searchable(name: str, distribution: BaseDistribution) -> bool:

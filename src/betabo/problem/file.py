@@ -13,7 +13,7 @@ from betabo.space.text import read_toml, space_of_table
 from betabo.suggestions import did_you_mean
 
 _ENTRIES = (
-    *("parameters", "objectives", "constraints", "known", "initial", "known_points"),
+    *("parameters", "objectives", "constraints", "known", "initial", "known_points", "earlier"),
     *("objective", "command", "result"),
 )
 
@@ -40,7 +40,8 @@ def read_problem(path: str | PathLike[str]) -> ProblemFile:
 
     Args:
         path: The file, with a table `[parameters]`, and perhaps `[objectives]` and `[constraints]`, lists `known` and
-            `initial`, `known_points`, which is a file seen from this one's folder, and `objective` or `command`.
+            `initial`, `known_points` and `earlier`, which are files seen from this one's folder, and `objective` or
+            `command`.
 
     Raises:
         ValueError: The file cannot be read, or something in it is wrong.
@@ -50,9 +51,7 @@ def read_problem(path: str | PathLike[str]) -> ProblemFile:
         if name not in _ENTRIES:
             hint = did_you_mean(name, _ENTRIES)
             raise ValueError(f"{path} has the unknown entry {name!r}; expected some of {', '.join(_ENTRIES)}.{hint}")
-    known_points = data.get("known_points", ())
-    if isinstance(known_points, str):
-        known_points = Path(path).parent / known_points
+    known_points, earlier = (_table(data.get(name, ()), path) for name in ("known_points", "earlier"))
     try:
         problem = Problem(
             space_of_table(data.get("parameters"), path),
@@ -61,10 +60,16 @@ def read_problem(path: str | PathLike[str]) -> ProblemFile:
             known=_texts(data, "known"),
             initial=_points(data),
             known_points=known_points,
+            earlier=earlier,
         )
     except TypeError as error:
         raise ValueError(f"{path}: {error}") from error
     return ProblemFile(problem, *(_text(data, name) for name in ("objective", "command", "result")))
+
+
+def _table(given: Any, path: str | PathLike[str]) -> Any:
+    """Results in the file itself, or the place of a file with them, which is seen from the problem's folder."""
+    return Path(path).parent / given if isinstance(given, str) else given
 
 
 def _text(data: Mapping[str, Any], name: str) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, replace
 from typing import Any, Literal, TypeAlias, get_args
 
 from betabo.problem.known import AtMost, KnownConstraint, KnownLike, Written, as_known
@@ -43,6 +43,7 @@ class Problem:
             SciPy's of a box.
         initial: Points to evaluate first, in the user's units.
         known_points: Results that are known already, see `minimize`.
+        earlier: Results of an earlier task, which may be another one, see `minimize`.
 
     Example:
         >>> Problem({"x": Float(0, 1)}, objectives={"loss": "minimize"}, constraints={"temperature": "<= 80"})
@@ -54,6 +55,7 @@ class Problem:
     known: tuple[KnownConstraint, ...] = ()
     initial: tuple[Any, ...] = ()
     known_points: Any = ()
+    earlier: Any = ()
 
     def __init__(
         self,
@@ -64,13 +66,17 @@ class Problem:
         known: KnownLike | Iterable[KnownLike] = (),
         initial: Iterable[Any] = (),
         known_points: Any = (),
+        earlier: Any = (),
     ) -> None:
         object.__setattr__(self, "space", as_space(space))
         object.__setattr__(self, "objectives", _as_objectives(objectives))
         object.__setattr__(self, "constraints", as_limits(constraints))
         object.__setattr__(self, "known", as_known(known, self.space))
+        if isinstance(initial, str | Mapping) or not isinstance(initial, Iterable):
+            raise TypeError(f"initial is {initial!r}, expected a list of points.")
         object.__setattr__(self, "initial", tuple(initial))
         object.__setattr__(self, "known_points", known_points)
+        object.__setattr__(self, "earlier", earlier)
 
     @classmethod
     def of(cls, space: SpaceLike | Problem, **more: Any) -> Problem:
@@ -89,6 +95,10 @@ class Problem:
     def without_points(self) -> Problem:
         """The same objectives and measured constraints in the same space: what a model of results needs."""
         return Problem(self.space, objectives=self.objectives, constraints=self.constraints)
+
+    def without_results(self) -> Problem:
+        """The same problem without points to begin with, and without what is known."""
+        return replace(self, initial=(), known_points=(), earlier=())
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -134,6 +144,10 @@ class Problem:
                 raise ValueError(f"the initial point {point!r} violates {violated}.")
         _ = region.pool  # which says that there is no point
         return region
+
+    def admits(self, point: Any) -> bool:
+        """Whether a point, in the user's units, violates no known constraint."""
+        return all(constraint.admits(point) for constraint in self.known)
 
     def losses(self, values: Iterable[float]) -> tuple[float, ...]:
         """The values, with the sign changed where they are to be maximized, so that less is better."""

@@ -19,7 +19,7 @@ from scipy.stats import qmc
 
 from betabo.problem.columns import columns_of, duals_of
 from betabo.problem.duals import Array
-from betabo.problem.known import AtMost, KnownConstraint
+from betabo.problem.known import AtMost, KnownConstraint, Written
 from betabo.space import Space
 
 Truth = npt.NDArray[np.bool_]
@@ -53,13 +53,29 @@ class Region:
 
     def holds(self, points: Array) -> Truth:
         """Which of the points, `n x d` and snapped, are allowed, to within rounding."""
-        if self.space.is_conditional:
-            return np.array([self.admits(point) for point in points], dtype=bool)
         values = columns_of(self.space, points)
         allowed = np.ones(len(points), dtype=bool)
+        exists = self.space.exists(points) if self.space.is_conditional else None
         for constraint in self.known:
-            allowed &= constraint.holds(values, len(points))
+            allowed &= (
+                constraint.holds(values, len(points))
+                if exists is None
+                else self._holds_where(constraint, points, values, exists)
+            )
         return allowed
+
+    def _holds_where(
+        self, constraint: KnownConstraint, points: Array, values: dict[str, Any], exists: dict[str, Truth]
+    ) -> Truth:
+        """Where a constraint holds in a space in which some parameters do not exist everywhere."""
+        if isinstance(constraint, Written):  # of what does not exist it says nothing
+            applies = np.logical_and.reduce([exists[name] for name in constraint.expression.names])
+            return np.asarray(~applies | constraint.holds(values, len(points)))
+        if isinstance(constraint, AtMost):
+            zeroed = {name: np.where(exists[name], values[name], 0) for name in constraint.names}
+            return constraint.holds(zeroed, len(points))
+        found = [constraint.admits(self.space.from_unit(point)) for point in points]
+        return np.array(found, dtype=bool)
 
     def admits(self, unit: Array) -> bool:
         """Whether a point is allowed, exactly, as the user gets it."""

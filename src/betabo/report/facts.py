@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from betabo.optuna.attributes import PLAN
-from betabo.optuna.best import best_trials, directions_of, losses_of, ranked
+from betabo.optuna.best import best_trials, directions_of, losses_of, objective_names, ranked
 from betabo.optuna.recommendation import Recommended, recommended_with_noise
 from betabo.optuna.trials import COUNTED, STATES, TrialRecord, read_trials, state_of
 
@@ -184,7 +184,7 @@ def _own_ranges(study: Study) -> bool:
     plan = study.user_attrs.get(PLAN)
     objective = plan.get("objective") if isinstance(plan, dict) else None
     kind = objective.get("type") if isinstance(objective, dict) else None
-    return kind in (None, "function", "command")
+    return kind in (None, "function", "command", "python")
 
 
 def _planned(study: Study) -> int | None:
@@ -196,10 +196,9 @@ def _planned(study: Study) -> int | None:
 
 
 def _objective_names(study: Study) -> tuple[str, ...]:
-    if study.metric_names:
-        return tuple(study.metric_names)
     count = len(study.directions)
-    return ("value",) if count == 1 else tuple(f"objective {i + 1}" for i in range(count))
+    unnamed = ("value",) if count == 1 else tuple(f"objective {i + 1}" for i in range(count))
+    return objective_names(study) or unnamed
 
 
 def _shown(value: object) -> str:

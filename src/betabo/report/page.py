@@ -28,7 +28,7 @@ from betabo.visible import visible
 if TYPE_CHECKING:
     from betabo.optuna.model import StudyModel
 
-_MOST_MODELLED = 2_000  # trials; a fit to more takes minutes
+_MOST_MODELLED = 20_000  # trials; choosing among more, and reading them, takes minutes
 
 
 def write_report(study: Study, path: str | os.PathLike[str]) -> None:

@@ -73,6 +73,7 @@ def planes(model: StudyModel, through: Mapping[str, Any], across: str, up: str) 
     units = np.tile(model.space.to_unit(encode(through, model.distributions)), (len(first) * len(second), 1))
     units[:, columns_of(model, across)] = np.tile(first, (len(second), 1))
     units[:, columns_of(model, up)] = np.repeat(second, len(first), axis=0)
+    units = model.space.snap(units) if model.space.is_conditional else units
     found = []
     for objective in range(model.values.shape[1]):
         low, median, high = predict(model, units, (LEVELS[0], 0.5, LEVELS[-1]), objective)

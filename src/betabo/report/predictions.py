@@ -94,6 +94,7 @@ def _line(model: StudyModel, centre: Array, name: str) -> tuple[Array, list[Any]
     units = np.tile(centre, (len(steps), 1))
     units[:, columns_of(model, name)] = steps
     values = [parameter.from_unit(step) for step in steps]
+    units = model.space.snap(units) if model.space.is_conditional else units
     return units, [label_of(model, name, value) for value in values]
 
 

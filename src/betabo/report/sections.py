@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from betabo.optuna.best import losses_of
+from betabo.optuna.space import encode
 from betabo.problem.front import MOST_OBJECTIVES, hypervolumes, reference_point
 from betabo.report import boundary, figures
 from betabo.report.facts import StudyFacts, best_so_far, centre_trial, number, usual_values
@@ -205,19 +206,23 @@ class Sections:
         missing = self.reason or why_no_best(self.facts)
         if self.model is None or self.centre is None:
             return PageSection("slices", title, "Predictions", missing)
-        if not self.model.distributions.keys() <= self.centre.parameters.keys():
+        here = encode(self.centre.parameters, self.model.distributions)
+        if not set(self.model.space.active(here)) <= here.keys():
             return PageSection("slices", title, "Predictions", f"The {point} lacks a parameter of the model.")
-        tables = slices(self.model, self.centre.parameters, self.ranked[:_MOST_SLICES])
+        ranked = [name for name in self.ranked if name in here]
+        tables = slices(self.model, self.centre.parameters, ranked[:_MOST_SLICES])
         caption = (
             f"Each panel changes one parameter of trial {self.centre.number} (star) and keeps the others. The line is "
             "the model's median, the bands hold 50 % and 90 % of its probability, ticks at the bottom are the values "
             "that were tried. All panels of an objective have the same scale, which follows the medians; a band may "
             "leave it. Look for medians that still improve at an edge, and for wide bands where nothing was tried."
         )
-        if len(self.ranked) > _MOST_SLICES:
-            caption += f" The {_MOST_SLICES} most important of {len(self.ranked)} parameters are shown."
+        if len(ranked) > _MOST_SLICES:
+            caption += f" The {_MOST_SLICES} most important of {len(ranked)} parameters are shown."
+        if len(ranked) < len(self.ranked):
+            caption += " Parameters that do not exist there have no panel."
         groups = []
-        pairs = planes(self.model, self.centre.parameters, *self.ranked[:2]) if len(self.ranked) > 1 else []
+        pairs = planes(self.model, self.centre.parameters, *ranked[:2]) if len(ranked) > 1 else []
         for objective, name in enumerate(self.facts.objectives):
             charts = self._panels(objective, [table for table in tables if table.objective == objective])
             is_last = objective + 1 == len(self.facts.objectives)

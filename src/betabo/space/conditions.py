@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
+import numpy.typing as npt
 
 from betabo.space.checks import Array
 from betabo.suggestions import did_you_mean
@@ -87,17 +88,22 @@ class Activity:
     def settle(self, points: Array) -> Array:
         """Snapped points, `n x dims`, with the coordinates of what does not exist at rest."""
         settled = points.copy()
-        exists: dict[str, Any] = {}
-        for name, parameter in self._parameters.items():
+        for name, here in self.exists(points).items():
+            settled[~here, self._slices[name]] = self.rest(self._parameters[name])
+        return settled
+
+    def exists(self, points: Array) -> dict[str, npt.NDArray[np.bool_]]:
+        """At which of many snapped points, `n x dims`, each parameter exists."""
+        found: dict[str, npt.NDArray[np.bool_]] = {}
+        for name in self._parameters:
             here = np.ones(len(points), dtype=bool)
             for other, allowed in self.conditional.get(name, ()):
                 parent = self._parameters[other]
                 choices: tuple[Any, ...] = parent.choices  # type: ignore[attr-defined]
                 chosen = points[:, self._slices[other]].argmax(axis=1)
-                here &= exists[other] & np.isin(chosen, [choices.index(value) for value in allowed])
-            exists[name] = here
-            settled[~here, self._slices[name]] = self.rest(parameter)
-        return settled
+                here &= found[other] & np.isin(chosen, [choices.index(value) for value in allowed])
+            found[name] = here
+        return found
 
     def rest(self, parameter: Parameter) -> Array:
         """Coordinates of a parameter where it does not exist: in the middle, where all such points are alike."""

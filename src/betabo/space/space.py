@@ -222,6 +222,13 @@ class Space:
         """The names of the parameters that exist where the choices have these values."""
         return list(self._parameters) if self._activity is None else self._activity.names_at(values)
 
+    def exists(self, u: ArrayLike) -> dict[str, npt.NDArray[np.bool_]]:
+        """At which of many snapped points of the cube, `n x dims`, each parameter exists."""
+        points = self._rows(u)
+        if self._activity is None:
+            return {name: np.ones(len(points), dtype=bool) for name in self._parameters}
+        return self._activity.exists(points)
+
     @property
     def is_conditional(self) -> bool:
         """Whether some parameters exist only under a choice."""

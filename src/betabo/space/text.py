@@ -1,4 +1,7 @@
-"""The little language of parameters: `lr=1e-5..1e-1:log`, `layers=1..8:int`, `act=relu|gelu`, `seed=7`."""
+"""The little language of parameters: `lr=1e-5..1e-1:log`, `layers=1..8:int`, `act=relu|gelu`, `seed=7`.
+
+A parameter that exists only under a choice says so at its end: `C=1e-3..1e3:log when model=svm`.
+"""
 
 from __future__ import annotations
 
@@ -7,18 +10,23 @@ import math
 import re
 import tomllib
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from dataclasses import replace
 from os import PathLike
 from pathlib import Path
 from typing import Any
 
+from betabo.space.conditions import as_conditions
 from betabo.space.parameters import Categorical, Fixed, Float, Int, Parameter
 from betabo.space.space import Space
 
 _NAME = re.compile(r"[A-Za-z_]\w*")
 _NUMBERS = re.compile(r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?")
-_LIKE_A_RANGE = re.compile(rf"[\[(]?\s*{_NUMBERS.pattern}\s*(?:-|:|;|to|\.\.\.)\s*{_NUMBERS.pattern}\s*[\])]?")
+_LIKE_A_RANGE = re.compile(rf"[\[(]?\s*({_NUMBERS.pattern})\s*(?:-|:|;|to|\.\.\.)\s*({_NUMBERS.pattern})\s*[\])]?")
 _FORMS = "NAME=LOW..HIGH[:int][:log][:step=S], NAME=A|B|C or NAME=VALUE"
-_KEYS = {"low", "high", "int", "log", "step", "choices", "value"}
+_WHEN = "when CHOICE=A|B [and CHOICE=C]"
+_JOINTS = (" when ", " and ")
+_KEYS = {"low", "high", "int", "log", "step", "choices", "value", "when"}
 _CONSTANTS = {"true": True, "false": False}
 
 
@@ -28,7 +36,8 @@ def parse_parameter(text: str) -> tuple[str, Parameter]:
     Args:
         text: `NAME=LOW..HIGH` with any of `:int`, `:log` and `:step=S` behind it, `NAME=A|B|C` for choices, or
             `NAME=VALUE` for a constant. Choices that are all numbers, or all true and false, become such; quotes keep
-            text, as in `digit='1'|'2'`.
+            text, as in `digit='1'|'2'`. ` when CHOICE=A|B` at the end names the values of another parameter under
+            which this one exists; ` and ` joins several.
 
     Returns:
         The name and the parameter.
@@ -61,6 +70,7 @@ def space_from_toml(path: str | PathLike[str]) -> Space:
     Args:
         path: The file. A parameter is text as for `parse_parameter` without the name, such as `lr = "1e-5..1e-1:log"`,
             a table with `low` and `high` and perhaps `int`, `log` or `step`, a table with `choices`, or with `value`.
+            Where a parameter exists only under a choice, a table has `when = {model = "svm"}` besides.
 
     Raises:
         ValueError: The file cannot be read, or a parameter in it is wrong.
@@ -113,7 +123,8 @@ def parse_point(text: str, space: Space) -> dict[str, Any]:
         space.to_unit(point)
     except (TypeError, ValueError) as error:
         raise ValueError(f"the point {text!r} is none of the space: {error}") from error
-    return {name: p.value if isinstance(p, Fixed) else point[name] for name, p in space.parameters.items()}
+    parameters = [(name, space.parameters[name]) for name in space.active(point)]
+    return {name: p.value if isinstance(p, Fixed) else point[name] for name, p in parameters}
 
 
 def _value_of(parameter: Parameter | None, text: str) -> Any:
@@ -126,6 +137,10 @@ def _value_of(parameter: Parameter | None, text: str) -> Any:
 
 def show_parameter(parameter: Parameter) -> str:
     """The text behind `NAME=` that `parse_parameter` reads as this parameter."""
+    conditions = as_conditions(getattr(parameter, "when", None))
+    if conditions and isinstance(parameter, Float | Int | Categorical):
+        needed = " and ".join(f"{name}={'|'.join(_show_scalars(values))}" for name, values in conditions)
+        return f"{show_parameter(replace(parameter, when=None))} when {needed}"
     if isinstance(parameter, Float | Int):
         text = f"{_show_number(parameter.low)}..{_show_number(parameter.high)}"
         if isinstance(parameter, Int):
@@ -156,6 +171,9 @@ def _space(parameters: Mapping[str, Parameter]) -> Space:
 
 
 def _parse_definition(name: str, definition: str) -> Parameter:
+    definition, when, conditions = _outside_quotes(name, definition, _JOINTS[0])
+    if when:
+        return _with_conditions(name, _parse_definition(name, definition), _parse_conditions(name, conditions))
     definition = definition.strip()
     if not definition:
         raise ValueError(f"parameter {name} has nothing behind '='; expected {_FORMS}.")
@@ -165,13 +183,45 @@ def _parse_definition(name: str, definition: str) -> Parameter:
     if definition[0] not in "'\"" and ".." in definition:
         return _parse_interval(name, definition)
     if _is_slip(definition):
-        numbers = _NUMBERS.findall(definition)
+        meant = _LIKE_A_RANGE.fullmatch(definition)
+        numbers = meant.groups() if meant else _NUMBERS.findall(definition)
         example = f"{name}={numbers[0]}..{numbers[1]}" if len(numbers) == 2 else f"{name}=0..1"
         raise ValueError(
             f"parameter {name}={definition} was read as the constant text {definition!r}; a range is written "
             f"{example}, and choices {name}=a|b|c. For the text itself put it in quotes: {name}='{definition}'."
         )
     return _make(name, Fixed, value=_scalars(name, fields)[0])
+
+
+def _parse_conditions(name: str, text: str) -> dict[str, list[Any]]:
+    """What stands behind `when`: the choices on which a parameter depends, with their values."""
+    found: dict[str, list[Any]] = {}
+    while text or not found:
+        first, _, text = _outside_quotes(name, text, _JOINTS[1])
+        other, equals, values = (part.strip() for part in first.partition("="))
+        if not equals or not _NAME.fullmatch(other) or other in found:
+            raise ValueError(f"parameter {name} has {first.strip()!r} behind 'when'; expected {_WHEN}.")
+        found[other] = _scalars(name, _split(name, values, "|"))
+    return found
+
+
+def _with_conditions(name: str, parameter: Parameter, when: Any) -> Parameter:
+    if not isinstance(parameter, Float | Int | Categorical):
+        raise ValueError(f"parameter {name} is a constant, which exists always; leave its 'when' out.")
+    try:
+        return replace(parameter, when=when)
+    except (TypeError, ValueError) as error:
+        raise ValueError(f"parameter {name}: {error}") from error
+
+
+def _outside_quotes(name: str, text: str, separator: str) -> tuple[str, str, str]:
+    """The text before the first separator that is not in quotes, the separator, and the text behind it."""
+    for place in range(len(text)):
+        if text.startswith(separator, place):
+            with suppress(ValueError):  # a quote is open there
+                _split(name, text[:place].replace("=", "|"), "|")
+                return text[:place], separator, text[place + len(separator) :]
+    return text, "", ""
 
 
 def _is_slip(text: str) -> bool:
@@ -221,6 +271,9 @@ def _from_entry(name: str, entry: object) -> Parameter:
     unknown = sorted(set(entry) - _KEYS)
     if unknown:
         raise ValueError(f"parameter {name} has the unknown key {unknown[0]!r}; expected {', '.join(sorted(_KEYS))}.")
+    if "when" in entry:
+        rest = {key: value for key, value in entry.items() if key != "when"}
+        return _with_conditions(name, _from_entry(name, rest), entry["when"])
     if "choices" in entry and len(entry) == 1:
         return _make(name, Categorical, choices=entry["choices"])
     if "value" in entry and len(entry) == 1:
@@ -304,6 +357,7 @@ def _show_scalars(values: Sequence[Any]) -> list[str]:
     shown = [json.dumps(value) if isinstance(value, bool) else str(value) for value in values]
     if all(isinstance(value, str) for value in values):
         plain = all(_as_number(v) is None and v not in _CONSTANTS and not set(v) & set("|'\"") for v in shown)
+        plain = plain and not any(word in v for word in _JOINTS for v in shown)
         dotted = len(values) == 1 and (".." in shown[0] or _is_slip(shown[0]))
         if not plain or dotted or not all(v == v.strip() and v for v in shown):
             return [_quoted(v) for v in shown]

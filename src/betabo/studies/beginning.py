@@ -8,13 +8,16 @@ from typing import Any
 from optuna.study import Study
 
 from betabo.optimizer.known import KnownPoint
-from betabo.optuna.attributes import KNOWN
+from betabo.optuna.attributes import EARLIER, KNOWN
+from betabo.optuna.known import stored_form
 from betabo.optuna.trials import read_trials
-from betabo.problem import VALUE, Problem
+from betabo.problem import Problem
 from betabo.studies.errors import StudyError
 
 
-def begin_with(study: Study, problem: Problem, known: Sequence[KnownPoint] = ()) -> None:
+def begin_with(
+    study: Study, problem: Problem, known: Sequence[KnownPoint] = (), earlier: Sequence[KnownPoint] = ()
+) -> None:
     """Put the initial points of a problem into the queue, and store what is known with the study.
 
     What is in the queue, or was evaluated, is not put there again. What was known before is kept where a problem says
@@ -24,19 +27,24 @@ def begin_with(study: Study, problem: Problem, known: Sequence[KnownPoint] = ())
         study: The study.
         problem: The problem, whose initial points are put into the queue.
         known: Its known points.
+        earlier: Its results of an earlier task.
     """
     for point in problem.initial:
-        values = {name: getattr(p, "value", None) if name not in point else point[name] for name, p in _items(problem)}
+        here = problem.space.active(point)
+        constants = {name: getattr(problem.space.parameters[name], "value", None) for name in here}
+        values = {name: point.get(name, constants[name]) for name in here}
         study.enqueue_trial(values, skip_if_exists=True)
-    if known:
-        study.set_user_attr(KNOWN, [_as_json(problem, entry.unit, entry.value) for entry in known])
+    for key, points in ((KNOWN, known), (EARLIER, earlier)):
+        if points:
+            study.set_user_attr(key, [stored_form(problem, point) for point in points])
 
 
 def points_of_study(study: Study, problem: Problem) -> list[tuple[dict[str, Any], Any]]:
     """The results of an earlier study as known points of a problem: pairs of a point and what it gave.
 
-    Constants of the problem that the study does not have are taken for granted, and parameters that the problem does
-    not have are left out. An earlier study without names gives its values in their order.
+    Constants of the problem that the study does not have are taken for granted. Parameters that the problem does not
+    have are left out, and so are those that do not exist under the choices of a point. An earlier study without names
+    gives its values in their order.
     """
     if len(study.directions) != len(problem.objectives):
         raise StudyError(
@@ -47,7 +55,8 @@ def points_of_study(study: Study, problem: Problem) -> list[tuple[dict[str, Any]
     for trial in read_trials(study):
         if trial.state not in ("complete", "failed"):
             continue
-        point = {name: trial.parameters[name] for name in problem.space.names if name in trial.parameters}
+        here = problem.space.active(trial.parameters)
+        point = {name: trial.parameters[name] for name in here if name in trial.parameters}
         given: Any = None
         if trial.values:
             measured = {name: trial.notes[name] for name in problem.measured if name in trial.notes}
@@ -55,18 +64,3 @@ def points_of_study(study: Study, problem: Problem) -> list[tuple[dict[str, Any]
             given = given if problem.measured else given[0]
         pairs.append((point, given))
     return pairs
-
-
-def _items(problem: Problem) -> list[tuple[str, Any]]:
-    return list(problem.space.parameters.items())
-
-
-def _as_json(problem: Problem, unit: Any, value: Any) -> dict[str, Any]:
-    point = problem.space.from_unit(unit)
-    assert isinstance(point, dict), "a study has named parameters"
-    found = None if value is None else problem.measure(value, VALUE)
-    if found is None or found.trouble:
-        return {"parameters": point, "values": None, "constraints": {}}
-    labels = [label for limit in problem.constraints for label in limit.labels]
-    excess = dict(zip(labels, problem.excess(found.measured), strict=True))
-    return {"parameters": point, "values": list(found.values), "constraints": excess}

@@ -9,6 +9,8 @@ from optuna.distributions import BaseDistribution, CategoricalDistribution
 from optuna.study import Study
 from optuna.trial import FrozenTrial
 
+from betabo.optuna.space import to_distributions
+from betabo.space import Space
 from betabo.studies.patient_storage import PatientStorage
 
 _GIVEN = "fixed_params"  # Optuna's name for the parameters of a trial that was put into the queue
@@ -18,23 +20,23 @@ def choose_parameters(
     study: Study,
     storage: PatientStorage,
     opened: FrozenTrial,
-    distributions: Mapping[str, BaseDistribution],
+    space: Space,
     is_quick: bool = False,
 ) -> dict[str, Any]:
     """Find the parameters of a running trial and store them, all at once.
 
     Those that the trial has already stay. Others are those with which it was put into the queue, or else what the
-    sampler proposes.
+    sampler proposes; where these two do not fit together, what the independent sampler draws.
 
     Args:
         study: The study, with its sampler.
         storage: Its storage.
         opened: The trial.
-        distributions: The distribution of each parameter.
+        space: The space of the study.
         is_quick: Whether they are found in so little time that others can wait for it; it is then one transaction.
 
     Returns:
-        The value of each parameter.
+        The value of each parameter that exists there.
 
     Raises:
         ValueError: A value in the queue is none of the parameter's.
@@ -48,13 +50,16 @@ def choose_parameters(
         return opened if attempts == 1 else storage.get_trial(opened._trial_id)
 
     if is_quick:
-        return storage.together(lambda: choose_parameters(study, storage, current(), distributions))
+        return storage.together(lambda: choose_parameters(study, storage, current(), space))
+    distributions, sampler = to_distributions(space), study.sampler
     known = {**opened.system_attrs.get(_GIVEN, {}), **_only_choices(distributions), **opened.params}
-    if not distributions.keys() <= known.keys():
-        sampler = study.sampler
+    if not set(space.active(known)) <= known.keys():
         known = {**sampler.sample_relative(study, opened, sampler.infer_relative_search_space(study, opened)), **known}
-    values = {name: known[name] for name in distributions}
-    internal = {name: distribution.to_internal_repr(values[name]) for name, distribution in distributions.items()}
+    while missing := [name for name in space.active(known) if name not in known]:
+        name = missing[0]  # what exists under it is known after it
+        known[name] = sampler.sample_independent(study, opened, name, distributions[name])
+    distributions = {name: distributions[name] for name in space.active(known)}
+    internal = {name: distribution.to_internal_repr(known[name]) for name, distribution in distributions.items()}
 
     def store() -> None:
         stored = current().params

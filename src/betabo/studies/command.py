@@ -38,9 +38,10 @@ class CommandObjective:
     """A program that is run once a trial.
 
     The template is split into arguments once, as a shell would, and `{name}` is replaced inside each argument. No
-    shell is involved, so a value never becomes anything but part of one argument. The program runs in the working
-    directory. It dies with its worker on Linux, and as a whole process group at the time limit. A non-zero exit code
-    fails the trial, and the study goes on.
+    shell is involved, so a value never becomes anything but part of one argument. An argument with a parameter that
+    does not exist under the choices of a trial is left out, and so is an option before it, as in `--C {C}`. The program
+    runs in the working directory. It dies with its worker on Linux, and as a whole process group at the time limit. A
+    non-zero exit code fails the trial, and the study goes on.
 
     Args:
         template: Such as `"python train.py --lr {lr}"`. `{trial}` is the trial's number, `{output}` a folder of its
@@ -116,12 +117,17 @@ class CommandObjective:
     def arguments(self, values: Mapping[str, Any]) -> list[str]:
         """The arguments of the program, with `values` for the names in the template."""
         shown = {name: _show(value) for name, value in values.items()}
-        return [
-            "".join(
-                literal + ("" if name is None else shown[name]) for literal, name, *_ in Formatter().parse(argument)
-            )
-            for argument in shlex.split(self.template)
-        ]
+        arguments: list[str] = []
+        is_option = False  # whether the last argument is one whose value may follow
+        for argument in shlex.split(self.template):
+            parts = [(literal, name) for literal, name, *_ in Formatter().parse(argument)]
+            names = [name for _, name in parts if name is not None]
+            if all(name in shown for name in names):
+                arguments.append("".join(literal + ("" if name is None else shown[name]) for literal, name in parts))
+            elif is_option:
+                arguments.pop()
+            is_option = not names and argument.startswith("-") and "=" not in argument
+        return arguments
 
     def to_json(self) -> dict[str, Any]:
         """A description of plain JSON types."""

@@ -30,6 +30,10 @@ class DamagedStudyError(StudyError):
         )
 
 
+class TooManyFailedTrialsError(StudyError):
+    """So many trials failed in a row that going on makes no sense; everything is stored."""
+
+
 class ObjectiveError(StudyError):
     """The objective itself is broken, whatever the parameters: it stops the study."""
 

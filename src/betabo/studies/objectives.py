@@ -62,6 +62,7 @@ class Objective(Protocol):
 _KINDS = {
     "function": ("betabo.studies.function", "FunctionObjective"),
     "command": ("betabo.studies.command", "CommandObjective"),
+    "python": ("betabo.studies.python", "PythonObjective"),
     "betabo.compress.objective:CompressionObjective": ("betabo.compress.objective", "CompressionObjective"),
 }
 """The class of each type of description, by the module that has it. No other module is imported, whatever is asked."""
@@ -71,7 +72,8 @@ def objective_from_json(data: Mapping[str, Any]) -> Objective:
     """The objective that `to_json` described.
 
     Args:
-        data: `"type"`, which is `"function"`, `"command"` or that of a compression, and the arguments of that type.
+        data: `"type"`, which is `"function"`, `"command"`, `"python"` or that of a compression, and the arguments of
+            that type.
 
     Raises:
         StudyError: There is no such type, or its arguments are others.

@@ -76,11 +76,6 @@ class Plan:
         object.__setattr__(self, "logs", Path(self.logs))
         if not isinstance(self.study, str) or not self.study.strip():
             raise StudyError(f"the study's name is {self.study!r}, expected some text.")
-        if self.space.is_conditional:
-            raise StudyError(
-                "the space has parameters that exist only under a choice, which a stored study cannot have yet; use "
-                "betabo.minimize, or BetaSampler(search_space=...) in a study of Optuna."
-            )
         if not isinstance(self.trials, int) or self.trials < 1:
             raise StudyError(f"trials is {self.trials!r}, expected a whole number of at least 1.")
         if not self.directions:
@@ -160,7 +155,7 @@ def open_study(
     """
     plan.objective.check(plan.space)
     on_warning = _logger.warning if on_warning is None else on_warning
-    known = _check_points(plan, on_warning)
+    known, earlier = _check_points(plan, on_warning)
     storage = open_storage(plan.storage, on_trouble=on_warning) if storage is None else storage
     with quiet_optuna():
         described = _described(plan)
@@ -181,7 +176,7 @@ def open_study(
             if plan.is_named:
                 with warnings.catch_warnings(action="ignore", category=ExperimentalWarning):
                     study.set_metric_names(list(plan.problem.names))
-        begin_with(study, plan.problem, known)
+        begin_with(study, plan.problem, known, earlier)
         if stored is None:
             accept_here(study)
         ensure_identity(study)
@@ -194,7 +189,7 @@ def _create(plan: Plan, storage: BaseStorage) -> Study:
         study_name=plan.study,
         storage=storage,
         directions=[StudyDirection[direction.upper()] for direction in plan.directions],
-        sampler=BetaSampler(config=plan.config, search_space=plan.problem, seed=plan.seed),
+        sampler=BetaSampler(config=plan.config, search_space=plan.problem.without_results(), seed=plan.seed),
         load_if_exists=True,
     )
 
@@ -210,7 +205,7 @@ def _is_superseded(study: Study, plan: Plan) -> bool:
     return "failed" in states and states <= {"failed", "interrupted", "withdrawn"}
 
 
-def _check_points(plan: Plan, on_warning: Callable[[str], None]) -> list[KnownPoint]:
+def _check_points(plan: Plan, on_warning: Callable[[str], None]) -> tuple[list[KnownPoint], list[KnownPoint]]:
     """See that some point satisfies the known constraints, and that those to begin with do; read what is known."""
     try:
         for point in plan.problem.initial:
@@ -218,12 +213,14 @@ def _check_points(plan: Plan, on_warning: Callable[[str], None]) -> list[KnownPo
         plan.problem.region()
         plan.to_json()  # says what cannot be stored
         with warnings.catch_warnings(record=True, action="always") as warned:
-            known = read_known(plan.problem.known_points, plan.problem)
+            problem = plan.problem
+            found = [read_known(getattr(problem, name), problem, name) for name in ("known_points", "earlier")]
     except (TypeError, ValueError) as error:
         raise StudyError(str(error)) from error
     for warning in warned:
         on_warning(visible(str(warning.message)))
-    return known
+    known, earlier = found
+    return known, earlier
 
 
 def logs_of(plan: Plan, study: Study) -> Path:

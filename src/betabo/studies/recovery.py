@@ -100,4 +100,4 @@ def close_trial(study: Study, number: int, key: str, value: Any) -> bool:
 def _has_parameters(trial: FrozenTrial, study: Study) -> bool:
     """Whether all parameters of a trial were stored before its worker died."""
     space = study_space(study)
-    return bool(trial.params) if space is None else set(space.names) <= trial.params.keys()
+    return bool(trial.params) if space is None else set(space.active(trial.params)) <= trial.params.keys()

@@ -52,7 +52,7 @@ def study_progress(study: Study, plan: Plan, trials: Sequence[TrialRecord] | Non
     return Progress(
         [values.get(trial.number) for trial in counted],
         dims,
-        plan.config.design_size(dims),
+        plan.config.within(plan.space).design_size(dims),
         lambda: study_remaining_gain(study, plan.config),
     )
 

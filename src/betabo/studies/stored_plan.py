@@ -14,6 +14,7 @@ from optuna.study import Study, StudyDirection
 
 from betabo.files import cut_name
 from betabo.optuna.attributes import PLAN
+from betabo.problem import Problem
 from betabo.schema import anything, listing, maybe, record, shortened, table, text, whole
 from betabo.space import Space
 from betabo.studies.errors import DamagedStudyError
@@ -55,6 +56,21 @@ def study_space(study: Study) -> Space | None:
     """
     stored = stored_plan(study)
     return None if stored is None else Space.from_json(stored["space"])
+
+
+def study_problem(study: Study) -> Problem | None:
+    """The problem of a study without its points; None if it was not opened by `open_study`.
+
+    Raises:
+        DamagedStudyError: Its plan is no plan.
+    """
+    stored = stored_plan(study)
+    if stored is None:
+        return None
+    try:
+        return Problem.from_json(Space.from_json(stored["space"]), stored.get("problem", {}))
+    except (TypeError, ValueError) as error:
+        raise DamagedStudyError(study.study_name, shortened(str(error))) from error
 
 
 def ensure_identity(study: Study) -> None:

@@ -13,6 +13,7 @@ from optuna.study import Study
 
 from betabo.extras import needs_extra
 from betabo.files import whole_file
+from betabo.optuna.best import objective_names
 from betabo.optuna.trials import TrialRecord, read_trials
 from betabo.studies.errors import StudyError
 from betabo.studies.stored_plan import study_space
@@ -28,7 +29,8 @@ def trial_rows(study: Study) -> list[dict[str, Any]]:
 
     Returns:
         `number`; `state`, which is `"complete"`, `"pruned"`, `"failed"`, `"interrupted"`, `"running"` or `"waiting"`;
-        `value`, or `values_0`, `values_1`, ... of several objectives; the parameters by name, with `param_` before a
+        `value`, or `values_0`, `values_1`, ... of several objectives, or the names of objectives that have some, with
+        `value_` before a name that another column has; the parameters by name, with `param_` before a
         name that another column has; `seconds` that the objective took; `started` and `finished`; `worker`, as
         `host:pid`; `reason` of a failure; `retry_of`, the number of the trial that it repeats; `origin`, `"start"`,
         `"model"`, `"local"` or `"enqueued"`; `on_face`, whether a number is on a bound; `boundary_distance`, 1 at the
@@ -42,7 +44,9 @@ def trial_rows(study: Study) -> list[dict[str, Any]]:
     names += sorted({name for trial in trials for name in trial.distributions} - set(names))
     objectives = len(study.directions)
     values = ["value"] if objectives == 1 else [f"values_{index}" for index in range(objectives)]
-    columns = {"number", "state", *values, *_DETAILS}
+    fixed = {"number", "state", *_DETAILS}
+    values = [f"value_{name}" if name in fixed else name for name in objective_names(study) or values]
+    columns = {*fixed, *values}
     keys = {name: f"param_{name}" if name in columns else name for name in names}
     taken = columns | set(keys.values())
     noted = list(dict.fromkeys(name for trial in trials for name in trial.notes))

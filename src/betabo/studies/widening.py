@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from typing import Any
 
 from optuna.study import Study
 
@@ -11,15 +12,16 @@ from betabo.optimizer.config import Config
 from betabo.optuna.attributes import PLAN
 from betabo.optuna.best import best_trials, directions_of
 from betabo.optuna.model import known_data
+from betabo.optuna.space import decode
 from betabo.optuna.trials import read_trials
-from betabo.space import Space
+from betabo.space import Fixed, Space
 from betabo.space.boundary import Side
 from betabo.space.text import show_parameter
 from betabo.space.widening import RangeLike, with_ranges
 from betabo.studies.errors import StudyError
 from betabo.studies.manage import check_idle
 from betabo.studies.storage import DEFAULT_STORAGE, load_study
-from betabo.studies.stored_plan import stored_plan
+from betabo.studies.stored_plan import stored_plan, study_problem
 
 
 def move_box(name: str, ranges: Mapping[str, RangeLike], url: str = DEFAULT_STORAGE) -> tuple[Space, int]:
@@ -83,4 +85,10 @@ def study_gains_beyond(
     config = Config() if config is None else config
     known = known_data(study, config)
     asked = [(name, side) for name, side in faces if name in known.space.parameters]
-    return gains_beyond(known.data, known.space, config, faces=asked, seed=seed)
+    problem = study_problem(study)
+    constants = {n: p.value for n, p in problem.space.parameters.items() if isinstance(p, Fixed)} if problem else {}
+
+    def allows(point: Any) -> bool:
+        return problem is None or problem.admits({**constants, **decode(point, known.distributions)})
+
+    return gains_beyond(known.data, known.space, config, faces=asked, seed=seed, allows=allows)

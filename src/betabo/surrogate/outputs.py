@@ -122,7 +122,7 @@ def _inverse_branch(powered: Values, power: float) -> Values:
     if abs(power) < 1e-12:
         return np.expm1(powered)
     base = np.maximum(power * powered, -1.0)
-    with np.errstate(divide="ignore"):
+    with np.errstate(divide="ignore", over="ignore"):
         return np.expm1(np.log1p(base) / power)
 
 

@@ -1,8 +1,11 @@
-"""Minimize a function in one call."""
+"""Minimize a function in one call: in this process, or as a study that outlives it."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import ExitStack
+from dataclasses import fields, replace
+from pathlib import Path
 from typing import Any, ParamSpec, cast
 
 import numpy as np
@@ -11,15 +14,10 @@ from scipy.optimize import Bounds
 
 from betabo.optimizer.callers import Executor, make_caller
 from betabo.optimizer.config import Config
-from betabo.optimizer.evaluation import (
-    OnError,
-    check_objective,
-    check_on_error,
-    explain_first,
-    is_double_interrupt,
-)
+from betabo.optimizer.evaluation import OnError, check_objective, check_on_error
 from betabo.optimizer.known import KnownPoints
-from betabo.optimizer.optimizer import Optimizer, TooManyFailuresError
+from betabo.optimizer.loop import PlainSearch, Search, run_search
+from betabo.optimizer.optimizer import Optimizer
 from betabo.optimizer.progress import SearchProgress, show_progress
 from betabo.optimizer.result import SearchResult
 from betabo.optimizer.stopping import StopChoice, Stopping
@@ -28,9 +26,27 @@ from betabo.problem.known import KnownLike
 from betabo.problem.limits import LimitsLike
 from betabo.problem.problem import ObjectivesLike
 from betabo.space import Parameter, Space
+from betabo.space.checks import integer
+from betabo.suggestions import did_you_mean
 
 Array = npt.NDArray[np.float64]
 Arguments = ParamSpec("Arguments")
+
+_STORAGE = "sqlite:///betabo.db"  # as `betabo.studies.storage` has it, which is slow to import
+
+_ELSEWHERE = {
+    **dict.fromkeys(("n_calls", "n_trials", "n_iter", "maxiter", "max_evals", "max_iter", "trials"), "budget"),
+    **dict.fromkeys(("random_state", "rng"), "seed"),
+    **dict.fromkeys(("x0", "enqueue"), "initial"),
+    **dict.fromkeys(("n_jobs", "processes"), "workers"),
+    "n_initial_points": "starting_points",
+    "n_startup_trials": "starting_points",
+    "acq_func": "acquisition",
+    "study_name": "study",
+    "directions": "objectives",
+    "dimensions": "space",
+}
+"""What other packages call some arguments."""
 
 
 def minimize(
@@ -47,6 +63,7 @@ def minimize(
     seed: int | None = None,
     initial: Iterable[Any] = (),
     known_points: KnownPoints = (),
+    earlier: KnownPoints = (),
     timeout: float | str | None = None,
     target: float | None = None,
     stop: StopChoice = None,
@@ -55,6 +72,8 @@ def minimize(
     callback: Callable[[SearchResult], Any] | None = None,
     progress: bool = False,
     on_error: OnError = "raise",
+    study: str | None = None,
+    storage: str = _STORAGE,
     config: Config | None = None,
     **settings: Any,
 ) -> SearchResult:
@@ -85,6 +104,9 @@ def minimize(
         known_points: Results that are known already: pairs `(point, value)`; a DataFrame, or a file of CSV, Parquet or
             JSON, with a column for each parameter and `value`. The model learns from them, and they take the place of
             starting points; they do not count as evaluations. Those outside the space are left out with a warning.
+        earlier: Results of an earlier task, as `known_points` are given, or the name of an earlier study in `storage`.
+            They count as far as they predict what this search finds, and are never the answer; the best of them that
+            lies in the space is evaluated first.
         timeout: Seconds, or text such as `"90s"`, `"15m"` and `"2h"`, after which no evaluation begins.
         target: Value that is good enough: the search stops when it is reached.
         stop: Further reasons to stop: `"plateau"` when the best value has not improved for long, `"regret"` when the
@@ -99,6 +121,10 @@ def minimize(
         progress: Whether to show progress on the terminal.
         on_error: `"raise"` raises an exception of the objective until an evaluation has succeeded; `"record"` records
             it as a failed evaluation from the first one on.
+        study: Name of a study in which every evaluation is stored as it happens. The same call goes on where it
+            stopped, also after a crash or beside other programs, and `budget` is the total. `betabo show`, `report` and
+            so on know the study. None keeps nothing.
+        storage: Database of the study: `sqlite:///FILE` or `postgresql://USER@HOST/NAME`.
         config: The configuration as a whole, in place of `settings`.
         settings: Settings of `Config`, such as `kernel="beta"`, `acquisition="ucb"` or `noise="none"`.
 
@@ -112,60 +138,63 @@ def minimize(
     given = [part for part in (bounds, space, problem) if part is not None]
     if len(given) != 1:
         raise ValueError("expected either bounds or space, or a problem, and only one of them.")
-    if budget < 1:
+    _check_settings(settings)
+    if integer("budget", budget) < 1:
         raise ValueError(f"budget is {budget}, expected at least 1.")
     if not (isinstance(confirm, int | float) and 0 <= confirm < 1):
         raise ValueError(f"confirm is {confirm!r}, expected a share of the budget, from 0 to less than 1.")
+    if not isinstance(storage, str):
+        raise TypeError(f"storage is {storage!r}, expected text such as 'sqlite:///runs.db'.")
+    if not isinstance(progress, bool):
+        raise TypeError(f"progress is {progress!r}, expected True or False.")
+    if callback is not None and not callable(callback):
+        raise TypeError(f"callback is {callback!r}, expected a function of the result so far.")
     check_on_error(on_error)
-    optimizer = Optimizer(
+    whole = Problem.of(
         given[0],
         objectives=objectives,
         constraints=constraints,
         known=known,
-        seed=seed,
         initial=initial,
         known_points=known_points,
-        config=config,
-        **settings,
+        earlier=earlier,
     )
-    check_objective(fun, optimizer.space)
-    stopping = Stopping.of(timeout, target, stop, optimizer.problem.directions)
-    searching = budget - round(confirm * budget)
-    asked, message, complete = 0, "", True
-    with (
-        show_progress(budget, optimizer.problem) if progress else SearchProgress() as display,
-        make_caller(fun, workers, executor) as caller,
-    ):
-        try:
-            while True:
-                while caller.is_free and asked < budget and not message:
-                    caller.submit(optimizer.ask(confirm=asked >= searching))
-                    asked += 1
-                if not caller.is_busy:
-                    break
-                point, returned = caller.take()
-                try:
-                    optimizer.tell(point, optimizer.problem.measure(returned()))
-                except Exception as error:
-                    if on_error == "raise" and all(evaluation.failed for evaluation in optimizer.evaluated):
-                        explain_first(error)
-                        raise
-                    optimizer.tell_failure(point, f"{type(error).__name__}: {error}")
-                display.update(optimizer.evaluated)
-                answer = None if callback is None else callback(optimizer.result(refit=False))
-                if isinstance(answer, (bool, np.bool_)) and answer:
-                    message = message or "the callback asked to stop"
-                elif len(optimizer.evaluated) < budget and not stopping.is_empty:
-                    message = message or stopping.reason(optimizer.progress())
-        except TooManyFailuresError as error:
-            message, complete = str(error), False
-        except KeyboardInterrupt:
-            if is_double_interrupt() or not optimizer.evaluated:
-                raise
-            message, complete = f"interrupted after {len(optimizer.evaluated)} evaluations", False
-    result = optimizer.result(message or f"the budget of {budget} evaluations is used up")
-    result.success = complete and result.success
-    return result
+    if isinstance(earlier, str) and Path(earlier).suffix.lower() not in (".csv", ".parquet", ".json"):
+        from betabo.studies import load_study
+        from betabo.studies.beginning import points_of_study
+
+        whole = replace(whole, earlier=points_of_study(load_study(earlier, storage), whole))
+    check_objective(fun, whole.space)
+    stopping = Stopping.of(timeout, target, stop, whole.directions)
+    with ExitStack() as held:
+        caller = make_caller(fun, workers, executor)
+        search: Search
+        if study is None:
+            if storage != _STORAGE and not earlier:
+                raise ValueError(f"storage is {storage!r} without a study; pass study=, the name that it is to have.")
+            search = PlainSearch(Optimizer(whole, seed=seed, config=config, **settings), budget, confirm)
+        else:
+            if confirm:
+                raise ValueError(f"confirm is {confirm!r} with study={study!r}, expected 0: a study has no share kept.")
+            from betabo.studies.search import open_search
+
+            search = open_search(fun, whole, study, storage, budget, Config.of(config, settings), seed)
+        held.callback(search.close)
+        display = held.enter_context(show_progress(budget, whole) if progress else SearchProgress())
+        held.enter_context(caller)
+        return run_search(
+            search, caller, display, budget=budget, stopping=stopping, on_error=on_error, callback=callback
+        )
+
+
+def _check_settings(settings: Mapping[str, Any]) -> None:
+    """Refuse what is no argument, and say what may be meant."""
+    arguments = [name for name in minimize.__annotations__ if name not in ("fun", "settings", "return")]
+    known = [*arguments, *(setting.name for setting in fields(Config))]
+    for name in settings:
+        if name not in known:
+            meant = f" Did you mean {_ELSEWHERE[name]!r}?" if name in _ELSEWHERE else did_you_mean(name, known)
+            raise TypeError(f"unknown argument {name}, expected some of {', '.join(known)}.{meant}")
 
 
 def _with_arguments_of(

@@ -241,8 +241,39 @@ def test_a_value_that_is_no_number_is_a_failed_evaluation() -> None:
 
 
 def test_unknown_settings_are_refused_by_name() -> None:
-    with pytest.raises(TypeError, match=r"unknown setting kernal, expected some of kernel, acquisition"):
+    with pytest.raises(TypeError, match=r"unknown argument kernal, .* budget, .* Did you mean 'kernel'\?"):
         minimize(lambda x: 0.0, [(0.0, 1.0)], kernal="beta")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"budget": "10"}, "budget is '10', expected an integer"),
+        ({"seed": "a"}, "seed is 'a', expected an integer"),
+        ({"seed": 1.5}, r"seed is 1.5, expected an integer"),
+        ({"initial": 5}, "initial is 5, expected a list of points"),
+        ({"known_points": 5}, "known_points is 5, expected pairs"),
+        ({"earlier": 5}, "earlier is 5, expected pairs"),
+        ({"timeout": [1]}, r"timeout is \[1\], expected a number"),
+        ({"target": "x"}, "target is 'x', expected a number"),
+        ({"stop": 5}, "stop is 5, expected 'plateau'"),
+        ({"workers": "2"}, "workers is '2', expected an integer"),
+        ({"executor": 5}, r"executor is 5, expected one of concurrent\.futures"),
+        ({"callback": 5}, "callback is 5, expected a function"),
+        ({"config": {"kernel": "beta"}}, "config is {.*}, expected a Config"),
+        ({"objectives": 5}, "objectives is 5, expected 'minimize'"),
+        ({"constraints": 5}, "constraints is 5, expected a dict"),
+        ({"known": 5}, "known constraint 5, expected text"),
+        ({"study": "s", "storage": 5}, "storage is 5, expected text"),
+        ({"progress": "yes"}, "progress is 'yes', expected True or False"),
+        ({"starting_points": "5"}, "starting_points is '5', expected an integer"),
+        ({"n_calls": 5}, "unknown argument n_calls, .* Did you mean 'budget'"),
+        ({"random_state": 5}, "Did you mean 'seed'"),
+    ],
+)
+def test_arguments_of_another_type_are_named(arguments: dict[str, Any], message: str) -> None:
+    with pytest.raises(TypeError, match=message):
+        minimize(bowl, BOX, **{"budget": 2, **arguments})
 
 
 class TestProblems:
