@@ -41,4 +41,4 @@ def test_draws_the_runs_and_the_value_at_the_vertex(tmp_path: Path) -> None:
     corner = problem.objective()([low for low, _ in problem.box])
     assert summary.figures["value at all lower bounds"] == {"levy": pytest.approx(corner, abs=1e-4)}
     assert f"| value at all lower bounds | {corner:.4g} |" in (tmp_path / "out/vertices.md").read_text()
-    assert len(verdicts(summary.claims)) == 4
+    assert len(verdicts(summary.claims)) == 5
