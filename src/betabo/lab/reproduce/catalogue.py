@@ -77,7 +77,7 @@ _ENTRIES: tuple[Reproduction, ...] = (
     Computation(
         "boundary-weight",
         "Figure 4 explained: whether the boundary weight can be learned, on data drawn with known weights",
-        (25, 600),
+        (10, 120),
     ),
     Computation(
         "compression",
