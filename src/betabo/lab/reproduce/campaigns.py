@@ -53,12 +53,12 @@ ACQUISITIONS = ("ucb", "pi", "ei", "corrected_pi", "corrected_ei")
 """The acquisition functions that the paper compares."""
 
 STEP_SECONDS = {
-    "rbf": (0.2, 0.25),
-    "matern": (0.2, 0.3),
+    "rbf": (0.06, 0.1),
+    "matern": (0.07, 0.1),
     "rbf-warped": (0.4, 0.45),
     "matern-warped": (0.35, 0.6),
     "cylindrical": (0.3, 0.35),
-    "beta-paper": (0.35, 0.6),
+    "beta-paper": (0.15, 0.3),
     "beta": (0.4, 0.6),
     "beta-matern": (0.5, 0.75),
     "beta-additive": (0.1, 0.46),
@@ -71,9 +71,9 @@ STEP_SECONDS = {
 ACQUISITION_COST = {"pi": 1.7, "ei": 1.5, "corrected_pi": 4.0, "corrected_ei": 2.0}
 """How many times longer a step takes with other acquisition functions than UCB and log EI."""
 
-PLAIN_COST = 2.0
+PLAIN_COST = {"rbf": 5.0, "matern": 5.0, "beta-paper": 20.0}
 """How many times longer a step of `betabo.lab.reproduce.plain_search` takes, which fits from scratch by autograd: 0.2
-to 0.6 s with 75 evaluations."""
+to 0.4 s with 60 to 150 evaluations, several times that on Ackley, and 2 to 5 s with the Beta kernel."""
 
 CALIBRATION_FUNCTIONS = ("griewank", "ackley", "levy")
 """Functions of the paper's table that need no repetition to have 20 coordinates: how it repeats the others is open."""
@@ -247,11 +247,12 @@ def acquisitions(scale: Scale) -> tuple[Campaign, ...]:
 
 def expected_seconds(run: Run) -> float:
     """Seconds that a run takes on one core, from measured times of a step: rough, but near enough to plan with."""
-    at_100, at_300 = STEP_SECONDS[str(run.settings["kernel"])]
+    kernel = str(run.settings["kernel"])
+    at_100, at_300 = STEP_SECONDS[kernel]
     middle = (run.starting_points + run.budget) / 2
     step = max(at_100 + (at_300 - at_100) * (middle - 100) / 200, at_100 / 2)
     share = 0.2 + 0.8 * problem_by_name(run.problem).dim / 20
-    cost = PLAIN_COST if run.use == "plain" else ACQUISITION_COST.get(str(run.settings.get("acquisition")), 1.0)
+    cost = PLAIN_COST[kernel] if run.use == "plain" else ACQUISITION_COST.get(str(run.settings.get("acquisition")), 1.0)
     return (run.budget - run.starting_points) * step * share * cost
 
 
