@@ -4,7 +4,8 @@
 
 does what is missing in DIR, seed by seed, and stops in time: a run that is not expected to end before the deadline is
 not started, and one that does not is given up. Each finished run is one file, gzipped JSON, written whole or not at
-all. On a machine with everything installed,
+all. Several of these processes may share DIR: a run that one is at is locked, and the others leave it alone.
+`--only REGEX` takes the runs whose names, OPTIMIZER/PROBLEM/SEED, match. On a machine with everything installed,
 
     python examples/run_elsewhere.py --collect DIR out/reproduce/placements/runs/paper
 
@@ -17,12 +18,15 @@ import argparse
 import gzip
 import json
 import os
+import re
 import time
 import traceback
 from dataclasses import asdict, dataclass
 from multiprocessing import get_context
 from multiprocessing.pool import AsyncResult
 from pathlib import Path
+
+from filelock import FileLock, Timeout
 
 from betabo.files import write_bytes
 from betabo.lab.bench.executor import WORKER_ENVIRONMENT
@@ -41,9 +45,10 @@ SAFETY = 1.15
 
 @dataclass(frozen=True)
 class Running:
-    """A run that a worker is at."""
+    """A run that a worker is at, and the lock on it, which is given back when its holder ends, however it does."""
 
     run: Run
+    lock: FileLock
     began: float
     error: AsyncResult[str]
 
@@ -55,6 +60,7 @@ def main() -> None:
     parser.add_argument("--scale", choices=SCALES, default="paper")
     parser.add_argument("--out", type=Path, help="folder of the runs as JSON")
     parser.add_argument("--workers", type=int, default=os.cpu_count() or 1)
+    parser.add_argument("--only", type=re.compile, default=re.compile(""), metavar="REGEX", help="runs with such names")
     parser.add_argument("--seconds", type=float, default=float("inf"), help="time after which it ends")
     parser.add_argument("--collect", nargs=2, type=Path, metavar=("DIR", "RUNS"), help="runs as JSON to Parquet")
     arguments = parser.parse_args()
@@ -62,7 +68,10 @@ def main() -> None:
         print(f"{collect(*arguments.collect)} runs collected")
     elif arguments.name and arguments.out and arguments.workers > 0:
         deadline = time.monotonic() + arguments.seconds
-        runs = [run for campaign in SEARCHED[arguments.name].campaigns(arguments.scale) for run in campaign.runs()]
+        every = [run for campaign in SEARCHED[arguments.name].campaigns(arguments.scale) for run in campaign.runs()]
+        runs = [run for run in every if arguments.only.search(run.key)]
+        if not runs:
+            parser.error(f"--only is {arguments.only.pattern!r}, expected a pattern in names such as {every[0].key}")
         carry_out(runs, arguments.out, arguments.workers, deadline)
     else:
         parser.error("give a name, --out and at least one worker; or --collect DIR RUNS")
@@ -84,12 +93,16 @@ def carry_out(runs: list[Run], out: Path, workers: int, deadline: float) -> None
                 if fitting is None:
                     break
                 waiting.remove(fitting)
-                running.append(Running(fitting, time.monotonic(), pool.apply_async(carry_out_one, (fitting, out))))
+                lock = begin(fitting, out)
+                if lock is not None:
+                    error = pool.apply_async(carry_out_one, (fitting, out))
+                    running.append(Running(fitting, lock, time.monotonic(), error))
             if not running or time.monotonic() > deadline:
                 break
             time.sleep(0.05)
             for ended in [one for one in running if one.error.ready()]:
                 running.remove(ended)
+                ended.lock.release()
                 took = time.monotonic() - ended.began
                 error = ended.error.get()
                 done += not error
@@ -99,6 +112,21 @@ def carry_out(runs: list[Run], out: Path, workers: int, deadline: float) -> None
                     print(error, flush=True)
     unfinished = f", {len(running)} given up" if running else ""
     print(f"{done} runs done, {len(waiting)} not started{unfinished}", flush=True)
+
+
+def begin(run: Run, out: Path) -> FileLock | None:
+    """Lock a run for this process; None if another is at it or has finished it."""
+    file = file_of(run, out)
+    file.parent.mkdir(parents=True, exist_ok=True)
+    lock = FileLock(file.with_name(f"{run.seed}.lock"))
+    try:
+        lock.acquire(timeout=0)
+    except Timeout:
+        return None
+    if file.exists():
+        lock.release()
+        return None
+    return lock
 
 
 def carry_out_one(run: Run, out: Path) -> str:

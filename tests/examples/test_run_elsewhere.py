@@ -46,6 +46,21 @@ def test_failure_elsewhere_leaves_no_file(tmp_path: Path, elsewhere: ModuleType)
     assert not list(tmp_path.iterdir())
 
 
+def test_a_run_that_another_process_is_at_or_has_finished_is_left_alone(tmp_path: Path, elsewhere: ModuleType) -> None:
+    run = campaigns_of("levy2d", "smoke")[0].runs()[0]
+    lock = elsewhere.begin(run, tmp_path)
+    hold = f"from filelock import FileLock; FileLock({lock.lock_file!r}).acquire(timeout=0)"
+    other = subprocess.run([sys.executable, "-c", hold], capture_output=True, text=True, check=False)
+    assert "Timeout" in other.stderr
+    assert elsewhere.begin(run, tmp_path) is None
+    lock.release()
+    again = elsewhere.begin(run, tmp_path)
+    assert again is not None
+    again.release()
+    elsewhere.file_of(run, tmp_path).write_bytes(b"")
+    assert elsewhere.begin(run, tmp_path) is None
+
+
 @pytest.mark.slow
 def test_runs_elsewhere_need_little_and_stop_in_time(tmp_path: Path) -> None:
     bare = (
@@ -61,6 +76,10 @@ def test_runs_elsewhere_need_little_and_stop_in_time(tmp_path: Path) -> None:
         command = [sys.executable, str(program), "--workers", "1", *arguments]
         return subprocess.run(command, capture_output=True, text=True, check=True).stdout.splitlines()
 
+    assert output("--only", "^rbf/", "--seconds", "0.001") == [
+        "1 of 1 runs to do, 1 at a time",
+        "0 runs done, 1 not started",
+    ]
     assert output("--seconds", "0.001") == ["3 of 3 runs to do, 1 at a time", "0 runs done, 3 not started"]
     first, *done, last = output()
     assert first == "3 of 3 runs to do, 1 at a time"

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pandas as pd
@@ -10,6 +11,8 @@ from betabo.kernels.factory import beta_covariance
 from betabo.lab.reproduce import Context, boundary_weight
 from betabo.lab.reproduce.boundary_weight import NAT, PRIORS, WEIGHTS, compare, drawn, fitted
 from lab.reproduce.case import names, verdicts
+
+ROOT = Path(__file__).parents[3]
 
 
 def test_default_prior_is_the_one_that_is_called_so() -> None:
@@ -67,3 +70,29 @@ def test_files_are_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> N
     fits = pd.read_csv(tmp_path / "fits.csv")
     assert len(fits) == len(WEIGHTS) * len(PRIORS)
     assert len(verdicts(summary.claims)) == 2
+
+
+def committed() -> pd.DataFrame:
+    return pd.read_csv(ROOT / "docs/reproduction/boundary-weight/fits.csv")
+
+
+def test_the_committed_fits_are_those_of_the_code() -> None:
+    for dims, weight, repeat in ((2, 1.0, 0), (2, 0.3, 3)):
+        kept = committed().query("d == @dims and drawn == @weight and repeat == @repeat")
+        found = [row["fitted"] for row in fitted(dims, weight, repeat)]
+        assert found == pytest.approx(kept["fitted"].to_list(), abs=0.01)
+
+
+def test_the_page_has_the_numbers_of_the_committed_fits() -> None:
+    quartiles = committed().groupby(["prior", "drawn", "d"])["fitted"].quantile([0.25, 0.5, 0.75])
+    strong, default, flat = PRIORS
+
+    def both(prior: str, weight: float, share: float = 0.5) -> list[str]:
+        return [f"{quartiles[prior, weight, d, share]:.2f}" for d in (2, 5)]
+
+    page = (ROOT / "docs/reproduction.md").read_text(encoding="utf-8")
+    section = page[page.index("### Whether the boundary weight can be learned") :]
+    said = re.findall(r"(\d\.\d\d)", section[: section.index("### Convergence")].replace("bandwidth 0.25", ""))
+    spread = [*zip(both(default, 0.3, 0.25), both(default, 0.3, 0.75), strict=True)]
+    expected = [*both(default, 1), *both(default, 0), *both(default, 0.3), *spread[0], *spread[1]]
+    assert said == [*expected, *both(strong, 1), *both(flat, 0)]

@@ -1,7 +1,5 @@
 from __future__ import annotations
 
-import pytest
-
 from betabo.lab.problems import problem_by_name
 from betabo.lab.reproduce import (
     campaigns,
@@ -61,15 +59,20 @@ def test_calibration_looks_at_the_baselines_under_24_settings() -> None:
         }
 
 
-def test_decisive_searches_under_calibrated_settings_come_first(monkeypatch: pytest.MonkeyPatch) -> None:
-    assert not any(
-        "calibrated" in label for c in campaigns_of("placements-decisive", "paper") for label in c.optimizers
-    )
-    monkeypatch.setattr(campaigns, "CALIBRATED", {"scale": False, "weight": 0.1})
-    first, *_ = campaigns_of("placements-decisive", "paper")
+def test_decisive_searches_under_calibrated_settings_come_first() -> None:
+    first, ours, *others = campaigns_of("placements-decisive", "paper")
     assert set(first.optimizers) == {f"{kernel}+calibrated" for kernel in ("beta-paper", "matern", "rbf")}
     assert first.seeds == (0, 1, 2)
-    assert first.optimizers["rbf+calibrated"].settings == {"kernel": "rbf", "scale": False, "weight": 0.1}
+    assert first.optimizers["rbf+calibrated"].settings == {"kernel": "rbf", **campaigns.CALIBRATED}
+    assert len(first.runs()) == 54
+    assert len(ours.runs()) == 162
+    assert ours.budget - ours.starting_points == 300
+    assert {c.budget - c.starting_points for c in (first, *others)} == {campaigns.CALIBRATION_ITERATIONS}
+
+
+def test_calibrated_settings_are_among_those_that_were_compared() -> None:
+    (campaign,) = campaigns_of("placements-settings", "paper")
+    assert {"kernel": "rbf", **campaigns.CALIBRATED} in [choice.settings for choice in campaign.optimizers.values()]
 
 
 def test_full_table_has_ten_seeds_of_the_baselines_and_three_of_the_papers_kernel() -> None:

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import json
 from dataclasses import replace
 from pathlib import Path
 
@@ -10,8 +11,11 @@ import pytest
 
 from betabo.lab.bench import Campaign, OptimizerChoice, run_campaign
 from betabo.lab.bench.results import read_results, read_runs
+from betabo.lab.reproduce import REPRODUCTIONS, Context
 from betabo.lab.reproduce.finished_searches import how_much, pack, unpack
 from lab.reproduce.case import Here, do
+
+KEPT = Path(__file__).parents[3] / "docs/reproduction"
 
 CAMPAIGN = Campaign(
     name="some",
@@ -81,3 +85,12 @@ def test_table_says_how_much_is_there(folder: Path) -> None:
     assert text.startswith("3 of 4 searches are finished.")
     assert "| one | 2 | 2 | 0, 1 |" in text
     assert "| two | 1 | 2 | 1 |" in text
+
+
+@pytest.mark.parametrize("name", [file.parent.name for file in sorted(KEPT.glob("*/searches-paper.parquet"))])
+def test_committed_tables_and_claims_follow_from_the_committed_searches(name: str, tmp_path: Path) -> None:
+    unpack(KEPT / name / "searches-paper.parquet", tmp_path / "runs")
+    summary = REPRODUCTIONS[name].module().summarize(Context(tmp_path / "out", "paper"), tmp_path / "runs")
+    assert (tmp_path / "out/table.md").read_text() == (KEPT / name / "table.md").read_text()
+    record = json.loads((KEPT / name / "reproduction.json").read_text())
+    assert [claim.evidence for claim in summary.claims] == [claim["evidence"] for claim in record["claims"]]

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 from pathlib import Path
 
@@ -57,3 +58,20 @@ def test_levy_convergence_claims_follow_from_the_measures() -> None:
     claims = levy_convergence.compare(both)
     assert [claim.text.split(",")[0] for claim in claims] == ["with weight 0.1"] * 4 + ["with weight 4"] * 4
     assert verdicts(claims[:4]) == ["holds"] * 4
+
+
+def test_the_page_has_the_numbers_of_the_committed_searches() -> None:
+    root = Path(__file__).parents[3]
+    kept, page = (
+        root / "docs/reproduction/levy-convergence",
+        (root / "docs/reproduction.md").read_text(encoding="utf-8"),
+    )
+    assert (kept / "table.md").read_text() in page
+    best = pd.read_csv(kept / "best.csv").query("kernel == 'beta-paper'")
+    idle = [int((run["mean"] >= run["mean"].iloc[0]).sum()) for _, run in best.groupby(["dim", "weight"])]
+    said = re.search(r"In its first (\d+) to (\d+) iterations it finds nothing better", page)
+    assert said is not None
+    assert [int(number) for number in said.groups()] == [min(idle), max(idle)]
+    distance = pd.read_csv(kept / "measures.csv").pivot_table("boundary distance", ["dim", "weight"], "kernel")
+    assert (distance["beta-paper"] < distance["matern"]).sum() == 4
+    assert "in four cases of six" in page

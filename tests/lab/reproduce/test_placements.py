@@ -75,6 +75,18 @@ def test_printed_numbers_stand_beside_problems_of_their_dimension_alone() -> Non
     assert placements.cells(values.assign(dim=12))["printed"].isna().all()
 
 
+def test_runs_are_cut_where_the_shortest_of_their_settings_ends() -> None:
+    last = {("rbf+a", 0): 3, ("rbf+a", 1): 5, ("rbf+b", 0): 9, ("matern+b", 0): 8}
+    rows = [
+        {"optimizer": name, "seed": seed, "evaluation": n, "best": -n, "regret": -n}
+        for (name, seed), count in last.items()
+        for n in range(1, count + 1)
+    ]
+    where = {"problem": "levy-20-face", "function": "levy", "dim": 20, "placement": "face"}
+    found = placements.ends(pd.DataFrame(rows).assign(**where)).set_index(["optimizer", "seed"])["best"]
+    assert found.to_dict() == {("rbf+a", 0): -3, ("rbf+a", 1): -3, ("rbf+b", 0): -8, ("matern+b", 0): -8}
+
+
 def placements_campaign(seeds: int = 2) -> Campaign:
     (table,) = campaigns_of("placements", "paper")
     problems = tuple(p for p in table.problems if p.startswith(("levy", "branin")))

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 from pathlib import Path
 
@@ -41,4 +42,20 @@ def test_draws_the_runs_and_the_value_at_the_vertex(tmp_path: Path) -> None:
     corner = problem.objective()([low for low, _ in problem.box])
     assert summary.figures["value at all lower bounds"] == {"levy": pytest.approx(corner, abs=1e-4)}
     assert f"| value at all lower bounds | {corner:.4g} |" in (tmp_path / "out/vertices.md").read_text()
-    assert len(verdicts(summary.claims)) == 4
+    assert len(verdicts(summary.claims)) == 5
+
+
+def test_the_page_has_the_numbers_of_the_committed_searches() -> None:
+    root = Path(__file__).parents[3]
+    cells = pd.read_csv(root / "docs/reproduction/placements-decisive/cells.csv").query("placement == 'vertex'")
+    means = cells.pivot_table("mean", "function", "kernel").rename(columns=lambda name: name.split("+")[0])
+    page = (root / "docs/reproduction.md").read_text(encoding="utf-8")
+    section = page[page.index("**Under weight 1**") : page.index("**At full length**")]
+    griewank, ackley, levy = (means.loc[function] for function in ("griewank", "ackley", "levy"))
+    order = ["beta-paper", "matern", "rbf"]
+    expected = [f"{value:.2f}" for part in (griewank, ackley, levy) for value in part[order]]
+    assert re.findall(r"\d\.\d\d(?!\d)", section) == expected
+    corner = problem_by_name("levy-20-vertex")
+    lowest = corner.objective()([low for low, _ in corner.box])
+    assert f"{lowest:.3f}" == "1.339"
+    assert levy["beta-paper"] == pytest.approx(lowest, abs=1e-6)

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 from pathlib import Path
 
@@ -12,6 +13,8 @@ from betabo.lab.bench.run import starting_points
 from betabo.lab.problems import problem_by_name
 from betabo.lab.reproduce import Context, placements_settings
 from lab.reproduce.case import campaigns_of, do, names, verdicts
+
+ROOT = Path(__file__).parents[3]
 
 
 def table_of(ends: dict[str, float], starts: float = 300.0) -> pd.DataFrame:
@@ -75,9 +78,15 @@ def test_starting_points_are_equal_within_two_standard_errors() -> None:
 
 def test_claim_holds_if_any_complete_setting_reproduces_the_baselines() -> None:
     found = placements_settings.compare_settings(table_of({"near": 30.0, "far": 200.0}))
-    assert verdicts(placements_settings.compare(found)) == ["holds"]
-    assert verdicts(placements_settings.compare(found.iloc[1:])) == ["does not hold"]
-    assert placements_settings.compare(found.iloc[:0]) == ()
+    assert placements_settings.compare(found) == ()  # the nearer one has searches to come
+    assert verdicts(placements_settings.compare(found.assign(cells=placements_settings.CELLS))) == ["holds"]
+
+
+def test_one_search_is_enough_to_exclude_a_setting() -> None:
+    found = placements_settings.compare_settings(table_of({"near": 100.0, "far": 200.0}))
+    (claim,) = placements_settings.compare(found)
+    assert claim.verdict == "does not hold"
+    assert claim.evidence.startswith("0 of 2 settings do; 2 are excluded")
 
 
 def test_unfinished_settings_are_shown_and_not_judged(tmp_path: Path) -> None:
@@ -90,6 +99,7 @@ def test_unfinished_settings_are_shown_and_not_judged(tmp_path: Path) -> None:
     summary = placements_settings.summarize(context, folder)
     assert names(tmp_path / "out") == set(context.files)
     assert summary.figures["settings complete"] == 3
+    assert summary.figures["settings excluded"] == 4
     text = (tmp_path / "out/settings.md").read_text()
     assert "| scale, raw, 4, botorch | 5 of 6 |" in text
     assert "| scale, standardized, 4, botorch | 6 of 6 |" in text
@@ -97,3 +107,30 @@ def test_unfinished_settings_are_shown_and_not_judged(tmp_path: Path) -> None:
     outcomes = placements_settings.outcomes(folder)
     assert (outcomes["end"] <= outcomes["start"]).all()
     assert set(outcomes.query("kernel == 'matern' and function == 'levy'")["printed"]) == {11.2}
+
+
+def test_the_page_has_the_numbers_of_the_committed_searches() -> None:
+    values = pd.read_csv(ROOT / "docs/reproduction/placements-settings/values.csv").query("function == 'griewank'")
+    labels = values["optimizer"].str.extract(
+        r"(?P<kernel>\w+)\+(?P<scale>[\w-]+)\+(?P<values>\w+)\+\S+\+(?P<engine>\w+)"
+    )
+    ends = pd.concat([labels, values["best"]], axis=1)
+    raw = ends[ends["values"] == "raw"]
+    rbf, matern = (raw[raw["kernel"] == kernel].sort_values("best") for kernel in ("rbf", "matern"))
+    ours, botorch = (rbf.loc[rbf["engine"] == engine, "best"].to_list() for engine in ("betabo", "botorch"))
+    page = (ROOT / "docs/reproduction.md").read_text(encoding="utf-8")
+
+    def said(pattern: str) -> list[float]:
+        match = re.search(pattern, page)
+        assert match is not None
+        return [float(number) for number in match.groups()]
+
+    standardized = ends.loc[ends["values"] == "standardized", "best"]
+    assert len(standardized) == 24
+    lowest, highest = said(r"RBF and Matérn end between (\S+) and (\S+) in all twelve settings")
+    assert [lowest, highest] == [round(standardized.min(), 1), round(standardized.max(), 1)]
+    assert said(r"in five of six settings \((\d+) to (\d+) from 381") == [round(botorch[1]), round(botorch[-1])]
+    assert said(r"With our engine it ends between (\d+) and (\d+)") == [round(ours[0]), round(ours[-1])]
+    assert said(r"BoTorch's engine, at (\d+); in the eleven other settings .* between (\d+) and (\d+)") == [
+        round(matern["best"].iloc[rank]) for rank in (0, 1, -1)
+    ]

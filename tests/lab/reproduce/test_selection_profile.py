@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import math
+import re
 from pathlib import Path
 
 import mpmath as mp
@@ -14,6 +15,8 @@ from betabo.lab.reproduce import Context, selection_profile
 from betabo.lab.reproduce.selection_profile import DIMS, FACE, chosen, lowest_bound, prior_ratio, uniform
 from lab.reproduce.case import names, verdicts
 from oracles import log_paper_kernel
+
+ROOT = Path(__file__).parents[3]
 
 
 @pytest.mark.parametrize("dims", [1, 4])
@@ -93,3 +96,38 @@ def test_every_kernel_of_the_catalogue_is_drawn(tmp_path: Path, monkeypatch: pyt
     assert math.isnan(table.set_index("kernel").loc[selection_profile.UNIFORM, "prior ratio"].iloc[0])
     assert len(verdicts(summary.claims)) == 2
     assert (tmp_path / "table.md").read_text().count("| Beta (paper) |") == 3
+
+
+def committed() -> pd.DataFrame:
+    return pd.read_csv(ROOT / "docs/reproduction/selection-profile/points.csv")
+
+
+@pytest.mark.parametrize(
+    ("name", "dims"), [("beta-paper", 20), ("beta-additive", 5), ("matern", 10), ("cylindrical", 5)]
+)
+def test_the_committed_points_are_those_of_the_code(name: str, dims: int) -> None:
+    kept = committed().query("kernel == @name and d == @dims")
+    for row in chosen(name, dims, repeats=1):
+        first = kept[kept["repeat"] == row["repeat"]].iloc[0]
+        for column in ("prior ratio", "share on faces", "boundary distance"):
+            assert row[column] == pytest.approx(first[column], abs=1e-5)
+
+
+def test_the_page_has_the_numbers_of_the_committed_points() -> None:
+    points = committed()
+    assert set(points["kernel"]) == set(KERNELS)
+    assert set(points.groupby(["kernel", "d"]).size()) == {selection_profile.REPEATS["standard"]}
+    shares = points.groupby(["kernel", "d"])["share on faces"].mean().unstack("kernel").loc[5:]
+    ratios = points.groupby(["kernel", "d"])["prior ratio"].mean().unstack("kernel")
+    page = (ROOT / "docs/reproduction.md").read_text(encoding="utf-8")
+    section = page[page.index("### Where each kernel would go by itself") : page.index("### Where the evaluations go")]
+    assert [f"to {ratios.loc[50, 'beta-paper']:.1f} in 50"] == re.findall(r"to \S+ in 50", section)
+    assert ratios["beta-paper"].is_monotonic_increasing
+    assert set(ratios.columns[(ratios > 1.01).any()]) == {"beta", "beta-paper", "cylindrical"}
+    assert "From 5 dimensions on" in section
+    assert (shares["beta-paper"] == 1).all()
+    assert (shares.idxmin(axis=1) == "cylindrical").all()
+    for kernel in ("beta-additive", "beta", "beta-correlation", "rbf", "matern", "cylindrical"):
+        low, high = shares[kernel].min(), shares[kernel].max()
+        assert f"{100 * low:.0f} to {100 * high:.0f} %" in section
+    assert len(re.findall(r"\d+ to \d+ %", section)) == 6

@@ -23,7 +23,7 @@ def draw_placements(cells: DataFrame) -> Figure:
     """
     placements, functions, kernels = (list(dict.fromkeys(cells[c])) for c in ("placement", "function", "kernel"))
     with style():
-        height = (0.21 * len(kernels) + 0.75) * len(placements) + 0.4
+        height = max(0.21 * len(kernels) + 0.75, 1.9) * len(placements) + 0.4  # names of placements need 1.9
         figure = new_figure(max(2.15 * len(functions) + 1.9, 5.5), max(height, 2.8))
         panels = figure.subplots(len(placements), len(functions), squeeze=False, sharey=True, sharex="col")
         for row, placement in enumerate(placements):

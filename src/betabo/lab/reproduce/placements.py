@@ -45,12 +45,24 @@ def summarize(context: Context, folder: Path) -> Summary:
 def draw_table(context: Context, folder: Path) -> tuple[DataFrame, dict[str, object]]:
     """Write the table of a folder and its figure; the cells and the numbers for the record."""
     results = read_results(folder, columns=[])
-    values = values_at(results)
-    iterations = int((values["evaluation"] - results["starting_points"].iloc[0]).iloc[0])
-    return draw_values(context, values, iterations)
+    values = ends(results)
+    iterations = values["evaluation"].unique() - results["starting_points"].iloc[0]
+    return draw_values(context, values, " or ".join(map(str, sorted(iterations))))
 
 
-def draw_values(context: Context, values: DataFrame, iterations: int) -> tuple[DataFrame, dict[str, object]]:
+def ends(results: DataFrame) -> DataFrame:
+    """What each run had found after as many evaluations as all under the same settings have.
+
+    Args:
+        results: The table of `betabo.lab.bench.results.read_results`. Optimizers are called by their kernel, or
+            KERNEL+SETTINGS.
+    """
+    settings = results["optimizer"].astype(str).str.partition("+")[2]
+    parts = [values_at(part) for _, part in results.groupby(settings)]
+    return pd.concat(parts).sort_values(["problem", "optimizer", "seed"], ignore_index=True)
+
+
+def draw_values(context: Context, values: DataFrame, iterations: str) -> tuple[DataFrame, dict[str, object]]:
     """The same from what each run had found, see `cells`, after so many iterations."""
     table = cells(values)
     context.save_table("values", values)
@@ -145,7 +157,7 @@ def compare(table: DataFrame) -> tuple[Claim, ...]:
     return tuple(claim for claim in claims if claim.checks)
 
 
-def numbers(table: DataFrame, values: DataFrame, iterations: int) -> dict[str, object]:
+def numbers(table: DataFrame, values: DataFrame, iterations: str) -> dict[str, object]:
     """Numbers for the record: how much was done, ranks, and how the means compare with the printed ones."""
     ranks = table.assign(rank=table.groupby(["placement", "function"])["mean"].rank())
     mean_ranks = ranks.groupby(["placement", "kernel"], sort=False)["rank"].mean()
@@ -165,7 +177,7 @@ def numbers(table: DataFrame, values: DataFrame, iterations: int) -> dict[str, o
     }
 
 
-def markdown(table: DataFrame, values: DataFrame, iterations: int) -> str:
+def markdown(table: DataFrame, values: DataFrame, iterations: str) -> str:
     """The table for people, then ranks and tests over the kernels that did every problem."""
     dims = int(table["dim"].iloc[0])
     parts = [

@@ -19,12 +19,12 @@ from betabo.lab.reproduce.placements import draw_table
 KERNELS = ("beta-paper", "matern", "rbf")
 
 SETTINGS = {
-    "calibrated": "the settings that reproduce the printed baselines",
+    "calibrated": "the settings nearest to the printed baselines, values as they are, weight 0.2, BoTorch's engine",
     "ours-0.1": "betabo's settings, weight 0.1",
     "ours-1": "betabo's settings, weight 1",
     "ours-4": "betabo's settings, weight 4",
     "tutorial": "BoTorch as its tutorials use it, weight 0.1",
-    "no-vertex-starts": "betabo's settings, weight 4, no starts at vertices",
+    "no-vertex-starts": "betabo's settings, weight 4, BoTorch's engine, no starts at vertices",
 }
 """What the second part of a label means."""
 
