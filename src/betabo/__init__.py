@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     )
     from betabo.optimizer import Config, Optimizer, maximize, minimize
     from betabo.problem import Problem, at_most, simplex
-    from betabo.space import Categorical, Fixed, Float, Int, Space
+    from betabo.space import Categorical, Fixed, Float, Int, Profile, Space
 
 __version__ = "0.1.0"
 
@@ -35,6 +35,7 @@ __all__ = [
     "MainEffectsKernel",
     "Optimizer",
     "Problem",
+    "Profile",
     "Space",
     "__version__",
     "at_most",
@@ -59,7 +60,7 @@ __getattr__, __dir__ = loaded_when_used(
         ],
         "optimizer": ["Config", "Optimizer", "maximize", "minimize"],
         "problem": ["Problem", "at_most", "simplex"],
-        "space": ["Categorical", "Fixed", "Float", "Int", "Space"],
+        "space": ["Categorical", "Fixed", "Float", "Int", "Profile", "Space"],
     },
 )
 

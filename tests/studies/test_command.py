@@ -14,7 +14,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from betabo import Problem
+from betabo import Float, Problem, Profile, Space
 from betabo.optuna import VARIANCE
 from betabo.studies import (
     CommandObjective,
@@ -260,3 +260,16 @@ def test_a_command_is_described_by_json() -> None:
 def test_a_value_may_have_its_error_beside_it(workspace: Workspace, code: str, settings: dict[str, str]) -> None:
     assert run(script(code), workspace, **settings) == 1.3
     assert workspace.notes == {VARIANCE: pytest.approx(0.04)}
+
+
+def test_a_profile_goes_into_the_command_as_a_whole() -> None:
+    space = Space({"u": Profile(12, 0.0, 1.0), "gain": Float(0.0, 1.0)})
+    objective = CommandObjective("echo --profile={u} --gain {gain}")
+    objective.check(space)
+    point = {**{f"u[{number}]": number / 16 for number in reversed(range(12))}, "gain": 0.5}
+    whole = ",".join(str(number / 16) for number in range(12))
+    assert objective.arguments(point) == ["echo", f"--profile={whole}", "--gain", "0.5"]
+    with pytest.raises(StudyError, match=r"never uses the parameter u; put \{u\} in it"):
+        CommandObjective("echo {gain}").check(space)
+    with pytest.raises(StudyError, match=r"\{v\}, which is no parameter; expected \{gain\}, \{u\}, \{trial\}"):
+        CommandObjective("echo {gain} {u} {v}").check(space)

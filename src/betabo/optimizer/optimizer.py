@@ -438,6 +438,7 @@ class Optimizer:
                 *(Step(p.origin, None, under_way=True) for p in self.pending),
             ),
             own=np.array([e.origin in MODELLED for e in finished], dtype=bool),
+            profiles=self.space.profiles,
         )
 
     def _check_failures(self) -> None:

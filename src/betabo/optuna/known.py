@@ -57,6 +57,7 @@ def with_known(study: Study, known: StudyData) -> StudyData:
         variances=np.concatenate([np.full((len(finished), *data.values.shape[1:]), np.nan), data.variances]),
         steps=(*(Step("known", None if several else float(loss[0])) for loss in losses), *data.steps),
         own=np.concatenate([np.zeros(len(finished), dtype=bool), data.own]),
+        profiles=data.profiles,
     )
     return replace(known, data=added)
 
