@@ -43,7 +43,8 @@ Array = np.ndarray
 Function = Callable[[Array], float]
 
 RUNS = Path(__file__).parents[2] / "docs" / "results" / "noisy.parquet"
-BASE = "before"
+BASE = "betabo"
+PEERS = ("betabo", "optuna-gp", "qlognei")
 _SOLVED = 1e-3  # regret that counts as solved, relative to the start's
 
 LEVELS: dict[str, float] = {"none": 0.0, "1%": 0.01, "10%": 0.1, "50%": 0.5, "uneven": 0.1, "coco": math.nan}
@@ -333,6 +334,8 @@ def pack(arguments: argparse.Namespace) -> None:
     import pyarrow.parquet
 
     runs = [found for path in sorted(arguments.folder.glob("*.jsonl")) for found in done(path)]
+    for found in runs:
+        found["points"] = np.round(found["points"], 6).tolist()
     pyarrow.parquet.write_table(pyarrow.Table.from_pylist(runs), arguments.file, compression="zstd")
 
 
@@ -347,7 +350,7 @@ def regrets(runs: pd.DataFrame) -> pd.DataFrame:
 
 
 def ratios(level: str, runs: pd.DataFrame) -> dict[tuple[str, str], Array]:
-    """Logarithms of a regret relative to that of the answer before, for each method and point of the search."""
+    """Logarithms of a regret relative to that of betabo's answer, for each method and point of the search."""
     logs = regrets(runs[runs["level"] == level]).set_index(["method", "problem", "seed"])
     base = logs.loc[BASE]["answer"]
     return {
@@ -355,6 +358,14 @@ def ratios(level: str, runs: pd.DataFrame) -> dict[tuple[str, str], Array]:
         for method in sorted(set(logs.index.get_level_values("method")))
         for point in ("answer", "lowest value", "best visited")
     }
+
+
+def ranks(level: str, runs: pd.DataFrame) -> pd.Series:
+    """Mean rank of the answers of betabo and its peers where all have one, 1 being the best."""
+    logs = regrets(runs[runs["level"] == level]).pivot_table(
+        index=["problem", "seed"], columns="method", values="answer"
+    )
+    return logs[[method for method in PEERS if method in logs]].dropna().rank(axis=1).mean()
 
 
 def estimated(runs: pd.DataFrame) -> Array:
@@ -371,10 +382,30 @@ def estimated(runs: pd.DataFrame) -> Array:
 
 
 def cell(logs: Array) -> str:
-    """The geometric mean and its interval."""
+    """The geometric mean, its interval, and the number of pairs."""
     means = np.random.default_rng(0).choice(logs, (2000, len(logs))).mean(axis=1)
     low, high = np.quantile(means, (0.025, 0.975))
     return f"{math.exp(logs.mean()):.2f} [{math.exp(low):.2f}, {math.exp(high):.2f}], {len(logs)}"
+
+
+COLUMNS = ("noise", "method", "answer", "better", "worse", "lowest value", "best visited", "rank")
+
+
+def rows(level: str, runs: pd.DataFrame) -> list[str]:
+    """The rows of the table for a level, one for each method."""
+    if not ((runs["level"] == level) & (runs["method"] == BASE)).any():
+        return []
+    found, mean_ranks = ratios(level, runs), ranks(level, runs)
+    lines = []
+    for method in dict.fromkeys(method for method, _ in found):
+        logs = found[method, "answer"]
+        if not len(logs):
+            continue
+        cells = [cell(logs), str((logs < -1e-9).sum()), str((logs > 1e-9).sum())]
+        cells += [cell(found[method, point]) for point in ("lowest value", "best visited")]
+        cells.append(f"{mean_ranks[method]:.2f}" if method in mean_ranks else "")
+        lines.append(f"| {level} | {method} | {' | '.join(cells)} |")
+    return lines
 
 
 def table(arguments: argparse.Namespace) -> None:
@@ -382,12 +413,10 @@ def table(arguments: argparse.Namespace) -> None:
     import pandas as pd
 
     runs = pd.read_parquet(arguments.runs)
-    print("| noise | method | answer | lowest value | best visited |\n|---|---|---|---|---|")
+    print(f"| {' | '.join(COLUMNS)} |\n|{'---|' * len(COLUMNS)}")
     for level in LEVELS:
-        found = ratios(level, runs) if level in set(runs["level"]) else {}
-        for method in dict.fromkeys(method for method, _ in found):
-            cells = [cell(found[method, point]) for point in ("answer", "lowest value", "best visited")]
-            print(f"| {level} | {method} | {' | '.join(cells)} |")
+        for row in rows(level, runs):
+            print(row)
     print("noise seen without noise:", " ".join(f"{deviation:.3f}" for deviation in sorted(estimated(runs))))
 
 

@@ -32,10 +32,8 @@ from scipy.optimize import minimize
 from torch import Tensor
 from torch.quasirandom import SobolEngine
 
-from betabo.kernels.closed_form import AtPoints, ByParameters, ByPoints, ClosedForm, Places, declares
 from betabo.kernels.factory import SHORTEST_LENGTHSCALE, SumKernel, beta_additive_covariance, dimension_scaled_prior
-from betabo.kernels.radial import matern_profile
-from betabo.kernels.radial_form import RadialForm, smooth_profile
+from betabo.kernels.projected import ProjectedKernel, cosine_modes
 from betabo.lab.bench.optimizers import OptimizerAdapter, make_adapter
 
 if TYPE_CHECKING:
@@ -102,81 +100,32 @@ def least(name: str) -> float:
     return min(minimize(function, start, bounds=[(0, 1)] * dims, method="L-BFGS-B").fun for start in starts)
 
 
-class Projected(Kernel):
-    """Matern-5/2 kernel of linear functions of the coordinates.
-
-    Args:
-        matrix: The functions, `m x d`.
-        shared: Whether they have one length scale, rather than one each.
-    """
-
-    has_lengthscale = True
-
-    def __init__(self, matrix: Tensor, shared: bool = False) -> None:
-        count = 1 if shared else len(matrix)
-        super().__init__(
-            ard_num_dims=count,
-            lengthscale_prior=dimension_scaled_prior(count),
-            lengthscale_constraint=GreaterThan(SHORTEST_LENGTHSCALE, transform=None, initial_value=1.0),
-        )
-        self.ard_num_dims = None  # or GPyTorch would want as many length scales as the points have coordinates
-        self.register_buffer("matrix", matrix)
-
-    def forward(self, x1: Tensor, x2: Tensor, diag: bool = False, **_: Any) -> Tensor:
-        """Covariance of the points."""
-        u1, u2 = (x @ self.matrix.mT / self.lengthscale for x in (x1, x2))
-        if diag:
-            return matern_profile((u1 - u2).square().sum(dim=-1), 2.5)
-        return matern_profile((u1.unsqueeze(-2) - u2.unsqueeze(-3)).square().sum(dim=-1), 2.5)
+def modes(dims: int, count: int) -> Tensor:
+    """The first cosine modes of one profile."""
+    return cosine_modes(dims, [range(dims)], count)
 
 
-@declares(Projected)
-class ProjectedForm(ClosedForm):
-    """The closed form of a Matern kernel, after the projection."""
-
-    def by_points(self, x: Array) -> ByPoints | None:
-        """The kernel as a function of points."""
-        matrix = self.kernel.matrix.numpy()
-        radial = RadialForm(self.kernel, smooth_profile(2.5)).by_points(x @ matrix.T)
-        assert radial is not None
-
-        def at(points: Array) -> AtPoints:
-            inner = radial(points @ matrix.T)
-            return AtPoints(inner.covariance, inner.variance, lambda *slopes: inner.gradient(*slopes) @ matrix)
-
-        return at
-
-    def by_parameters(self, x: Array, places: Places) -> ByParameters | None:
-        """The covariance matrix as a function of parameters."""
-        return RadialForm(self.kernel, smooth_profile(2.5)).by_parameters(x @ self.kernel.matrix.numpy().T, places)
-
-
-def cosines(dims: int, count: int) -> Array:
-    """The first cosine modes, of norm 1."""
-    place, mode = np.arange(dims) + 0.5, np.arange(count)[:, None]
-    modes = np.cos(math.pi * mode * place / dims)
-    return modes / np.linalg.norm(modes, axis=1, keepdims=True)
-
-
-def sums(dims: int) -> Array:
+def sums(dims: int) -> Tensor:
     """The sums from the start, so that the last one has norm 1."""
-    return np.tril(np.ones((dims, dims))) / math.sqrt(dims)
+    return torch.ones(dims, dims, dtype=torch.float64).tril() / math.sqrt(dims)
 
 
-def ordered(dims: int, matrix: Callable[[int], Array], shared: bool = False) -> Kernel:
+def ordered(dims: int, matrix: Callable[[int], Tensor], shared: bool = False) -> Kernel:
     """The default kernel and one of linear functions of the profile."""
+    rows = matrix(dims)
+    prior = dimension_scaled_prior(1 if shared else len(rows))
+    constraint = GreaterThan(SHORTEST_LENGTHSCALE, transform=None, initial_value=1.0)
     smooth = ScaleKernel(
-        Projected(torch.from_numpy(matrix(dims)), shared),
+        ProjectedKernel(rows, shared, lengthscale_prior=prior, lengthscale_constraint=constraint),
         outputscale_prior=LogNormalPrior(0.0, 1.5),
         outputscale_constraint=GreaterThan(1e-4, transform=None, initial_value=0.5),
     )
-    default = beta_additive_covariance(dims)
-    return SumKernel(*default.kernels, smooth).double()
+    return SumKernel(*beta_additive_covariance(dims).kernels, smooth).double()
 
 
 KERNELS: dict[str, Callable[[int], Kernel]] = {
-    "modes-5": partial(ordered, matrix=partial(cosines, count=5)),
-    "modes-8": partial(ordered, matrix=partial(cosines, count=8)),
+    "modes-5": partial(ordered, matrix=partial(modes, count=5)),
+    "modes-8": partial(ordered, matrix=partial(modes, count=8)),
     "sums": partial(ordered, matrix=sums, shared=True),
 }
 

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from betabo.optimizer import Config, Optimizer
     from betabo.problem import Problem, at_most, simplex
     from betabo.search import maximize, minimize
-    from betabo.space import Categorical, Fixed, Float, Int, Space
+    from betabo.space import Categorical, Fixed, Float, Int, Profile, Space
 
 __version__ = "0.1.0"
 
@@ -36,6 +36,7 @@ __all__ = [
     "MainEffectsKernel",
     "Optimizer",
     "Problem",
+    "Profile",
     "Space",
     "__version__",
     "at_most",
@@ -61,7 +62,7 @@ __getattr__, __dir__ = loaded_when_used(
         "optimizer": ["Config", "Optimizer"],
         "problem": ["Problem", "at_most", "simplex"],
         "search": ["maximize", "minimize"],
-        "space": ["Categorical", "Fixed", "Float", "Int", "Space"],
+        "space": ["Categorical", "Fixed", "Float", "Int", "Profile", "Space"],
     },
 )
 

@@ -100,6 +100,12 @@ class TestSurrogate:
         found = Surrogate.fit(data, CONFIG, seed=0).incumbents(data, 4)
         assert {tuple(row) for row in found.tolist()} == {tuple(row) for row in POINTS[:4].tolist()}
 
+    def test_the_variance_of_the_objective_is_not_that_of_a_constraint(self) -> None:
+        small = 0.01 * (POINTS[:, :1] - 0.3)  # of an accuracy that says nothing of the objective's
+        found = Surrogate.fit(known(100 * BOWL, small), Config(kernel="rbf", noise=4.0), seed=0)
+        low, high = found.constraints[0].quantiles([[0.05, 0.5], [0.95, 0.5]], [0.5])[0]
+        assert low < 0 < high
+
 
 def test_a_thorough_fit_finds_back_from_noise_that_was_taken_for_signal() -> None:
     points = np.hstack([np.random.default_rng(0).random((24, 2)), np.eye(2)[np.arange(24) % 2]])
@@ -118,8 +124,29 @@ def test_a_thorough_fit_of_values_without_noise_is_the_usual_one() -> None:
     thorough = Output.fit(known(BOWL), BOWL, Config(), 0, None, effort="thorough")
     assert thorough.state == usual.state
 
-    def test_the_variance_of_the_objective_is_not_that_of_a_constraint(self) -> None:
-        small = 0.01 * (POINTS[:, :1] - 0.3)  # of an accuracy that says nothing of the objective's
-        found = Surrogate.fit(known(100 * BOWL, small), Config(kernel="rbf", noise=4.0), seed=0)
-        low, high = found.constraints[0].quantiles([[0.05, 0.5], [0.95, 0.5]], [0.5])[:, 0]
-        assert low < 0 < high
+
+def test_the_default_kernel_knows_of_a_profile_and_others_stay_as_they_are() -> None:
+    generator = np.random.default_rng(0)
+    points = generator.random((14, 9))
+    none = np.empty((0, 9))
+    plain = Data(points, points[:, :8].mean(axis=1) ** 2, none, none)
+    ordered = Data(points, plain.values, none, none, profiles=(tuple(range(8)),))
+    waves = "kernels.2.base_kernel.raw_lengthscale"
+    assert len(Surrogate.fit(ordered, Config(), 0).states[0].parameters[waves]) == 5
+    assert waves not in Surrogate.fit(plain, Config(), 0).states[0].parameters
+    assert waves not in Surrogate.fit(ordered, Config(kernel="matern"), 0).states[0].parameters
+
+
+def test_a_profile_that_acts_by_its_mean_is_learned_from_few_points() -> None:
+    generator = np.random.default_rng(1)
+    points, others = generator.random((25, 16)), generator.random((200, 16))
+    none = np.empty((0, 16))
+
+    def values(x: np.ndarray) -> np.ndarray:
+        return np.asarray(np.sin(12 * x.mean(axis=1)))
+
+    errors = {}
+    for profiles in ((), (tuple(range(16)),)):
+        model = Surrogate.fit(Data(points, values(points), none, none, profiles=profiles), Config(), 0).objectives[0]
+        errors[profiles] = float(np.std(model.quantiles(others, [0.5])[0] - values(others)))
+    assert errors[tuple(range(16)),] < 0.5 * errors[()]

@@ -155,3 +155,11 @@ class TestAccuracy:
         known = sampler.last_model.study_data.data
         expected = 0.5 * output.transform.slopes(known.values) ** 2
         assert output.process.noise.numpy() == pytest.approx(expected)
+
+
+def test_floats_with_numbers_behind_their_name_are_a_profile() -> None:
+    distributions = {name: FloatDistribution(0, 1) for name in sorted(f"u[{number}]" for number in range(12))}
+    trial = create_trial(params=dict.fromkeys(distributions, 0.5), distributions=distributions, value=1.0)
+    data = StudyData.of([trial], distributions, [optuna.study.StudyDirection.MINIMIZE]).data
+    (profile,) = data.profiles
+    assert [list(distributions)[place] for place in profile] == [f"u[{number}]" for number in range(12)]

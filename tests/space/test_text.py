@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from betabo.space import Categorical, Fixed, Float, Int, Parameter, Space
+from betabo.space import Categorical, Fixed, Float, Int, Parameter, Profile, Space
 from betabo.space.text import parse_parameter, parse_parameters, parse_point, show_parameter, space_from_toml
 
 
@@ -67,6 +67,11 @@ def test_step_becomes_a_grid() -> None:
         ("lr=0..nan", "lr: high is nan, expected a finite number"),
         ("lr=0..1:log", "lr: low is 0.0, expected a number > 0"),
         ("lr=1..2:lgo", "unknown option ':lgo'"),
+        ("u=0..1:profile", "unknown option ':profile'"),
+        ("u=0..1:profile=1", "count is 1, expected at least 2"),
+        ("u=0..1:profile=2.5", "count"),
+        ("u=0..9:int:profile=3", "u has int and profile"),
+        ("u=0..9:step=3:profile=3", "u has step and profile"),
         ("lr=1..2:log:log", "has ':log' twice"),
         ("n=1..2.5:int", "high is 2.5, expected a whole number"),
         ("act=relu|", "empty choice"),
@@ -247,3 +252,17 @@ def test_a_point_names_what_exists_there() -> None:
 def test_a_slip_is_answered_by_the_range_that_was_meant(text: str, meant: str) -> None:
     with pytest.raises(ValueError, match=rf"a range is written {re.escape(meant)},"):
         parse_parameter(text)
+
+
+def test_a_profile_is_as_many_floats() -> None:
+    space = parse_parameters(["u=-1..1:profile=20", "gain=1..10:log"])
+    assert space.names == (*(f"u[{number}]" for number in range(20)), "gain")
+    assert space.profiles == (tuple(range(20)),)
+    assert parse_parameters([f"{name}={show_parameter(p)}" for name, p in space.parameters.items()]) == space
+    assert parse_parameter("u=1..10:log:profile=3") == ("u", Profile(3, 1, 10, log=True))
+
+
+def test_a_profile_in_a_file(tmp_path: Path) -> None:
+    path = tmp_path / "space.toml"
+    path.write_text('[parameters]\nu = { low = 0, high = 1, profile = 9 }\nv = "0..2:profile=2"\n')
+    assert space_from_toml(path) == Space({"u": Profile(9, 0, 1), "v": Profile(2, 0, 2)})

@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from betabo import Problem
+from betabo import Float, Problem, Profile, Space
 from betabo.optuna import VARIANCE
 from betabo.studies import (
     CommandObjective,
@@ -268,3 +268,16 @@ def test_what_does_not_exist_is_left_out_with_its_option() -> None:
         "--end",
     ]
     assert command.arguments({"m": "tree", "d": 3}) == ["train", "--fast", "--depth=3", "tree", "--end"]
+
+
+def test_a_profile_goes_into_the_command_as_a_whole() -> None:
+    space = Space({"u": Profile(12, 0.0, 1.0), "gain": Float(0.0, 1.0)})
+    objective = CommandObjective("echo --profile={u} --gain {gain}")
+    objective.check(space)
+    point = {**{f"u[{number}]": number / 16 for number in reversed(range(12))}, "gain": 0.5}
+    whole = ",".join(str(number / 16) for number in range(12))
+    assert objective.arguments(point) == ["echo", f"--profile={whole}", "--gain", "0.5"]
+    with pytest.raises(StudyError, match=r"never uses the parameter u; put \{u\} in it"):
+        CommandObjective("echo {gain}").check(space)
+    with pytest.raises(StudyError, match=r"\{v\}, which is no parameter; expected \{gain\}, \{u\}, \{trial\}"):
+        CommandObjective("echo {gain} {u} {v}").check(space)

@@ -96,7 +96,8 @@ def minimize(
         list[str] | None,
         typer.Option(
             metavar="NAME=RANGE",
-            help="A parameter: lr=1e-5..1e-1:log, layers=1..8:int, 'act=relu|gelu', x=0..1:step=0.1, seed=7.",
+            help="A parameter: lr=1e-5..1e-1:log, layers=1..8:int, 'act=relu|gelu', x=0..1:step=0.1, "
+            "u=0..1:profile=20, seed=7.",
             rich_help_panel=SPACE_PANEL,
         ),
     ] = None,

@@ -8,6 +8,7 @@ The Beta kernel has bandwidths instead; the same prior is put on the length scal
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import Any
 
 import torch
@@ -21,11 +22,13 @@ from betabo.kernels.beta_matern import BetaMaternKernel
 from betabo.kernels.box import BoundaryWeight
 from betabo.kernels.closed_form import SumForm, declares
 from betabo.kernels.effects import MainEffectsKernel
+from betabo.kernels.projected import ProjectedKernel, cosine_modes
 from betabo.kernels.special import bandwidth_of_lengthscale
 
 SHORTEST_LENGTHSCALE = 0.025
 """Lower bound of the length scales, for numerical stability; BoTorch's value."""
 
+_WAVES = 5  # of each profile
 _SMALLEST_BANDWIDTH = 0.05  # of the Beta-Matern geometry, which is close to its limit for small bandwidths there
 
 
@@ -127,6 +130,30 @@ def beta_additive_covariance(
         outputscale_constraint=GreaterThan(1e-4, transform=None, initial_value=0.5),
     )
     return SumKernel(main, whole)
+
+
+def profile_covariance(ard_num_dims: int, profiles: Sequence[Sequence[int]]) -> SumKernel:
+    """The kernel of `beta_additive_covariance`, and a smooth part along profiles, where neighbours act alike.
+
+    Args:
+        ard_num_dims: Number of coordinates `d`.
+        profiles: The numbers of the coordinates of each profile, in their order.
+
+    Returns:
+        The sum, ready for standardized outputs.
+    """
+    matrix = cosine_modes(ard_num_dims, profiles, _WAVES)
+    waves = ProjectedKernel(
+        matrix,
+        lengthscale_prior=dimension_scaled_prior(len(matrix)),
+        lengthscale_constraint=GreaterThan(SHORTEST_LENGTHSCALE, transform=None, initial_value=1.0),
+    )
+    smooth = ScaleKernel(
+        waves,
+        outputscale_prior=LogNormalPrior(0.0, 1.5),
+        outputscale_constraint=GreaterThan(1e-4, transform=None, initial_value=0.5),
+    )
+    return SumKernel(*beta_additive_covariance(ard_num_dims).kernels, smooth)
 
 
 class SumKernel(AdditiveKernel):  # type: ignore[misc]

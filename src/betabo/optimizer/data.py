@@ -30,6 +30,7 @@ class Data:
         steps: Where the point of each evaluation came from, and what its value was, in the order in which they were
             told, those under way at the end; empty where it is not known, as in data from elsewhere.
         asked: Which of the values are of points that the search itself asked for, `n`; by default none is.
+        profiles: The numbers of the coordinates of each profile, see `betabo.space.Profile`.
     """
 
     points: Points
@@ -41,6 +42,7 @@ class Data:
     steps: tuple[Step, ...] = ()
     asked: npt.NDArray[np.bool_] = field(default_factory=lambda: np.empty(0, dtype=bool))
     earlier: npt.NDArray[np.bool_] = field(default_factory=lambda: np.empty(0, dtype=bool))
+    profiles: tuple[tuple[int, ...], ...] = ()
 
     def __post_init__(self) -> None:
         if not self.constraints.size:

@@ -25,6 +25,7 @@ from betabo.acquisition.hypervolume import log_hypervolume_improvement
 from betabo.acquisition.knowledge import LogKnowledgeGradient
 from betabo.kernels.box import BoxKernel
 from betabo.kernels.catalogue import make_kernel
+from betabo.kernels.factory import profile_covariance
 from betabo.optimizer.config import Config
 from betabo.optimizer.data import Data, Points
 from betabo.optimizer.noise import Repeats, is_seen
@@ -87,8 +88,8 @@ class Output:
             effort: How hard to look for hyperparameters.
         """
         x = torch.from_numpy(data.points)
-        kernel = make_kernel(config.kernel, data.dims).double()
-        transform = _learn_transform(x, values, config, state)
+        kernel = _new_kernel(config, data)
+        transform = _learn_transform(data, values, config, state)
         y = torch.from_numpy(transform(values))
         noise = config.noise_model
         if isinstance(noise, (int, float)):
@@ -112,13 +113,13 @@ class Output:
             generator=torch.Generator().manual_seed(seed),
         )
         if effort == "thorough" and noise == "unknown":  # one that took noise for signal does not find back by itself
-            again = make_kernel(config.kernel, data.dims).double()
+            again = _new_kernel(config, data)
             other = fit(again, warm_start=_NOISY, restarts=0)
             if is_seen(other[1]) and _evidence(other[1], other[2]) > _evidence(state, report) + _CLEARLY:
                 process, state, report = other
                 kernel = again
         if is_open and is_seen(state) and effort != "none":
-            again = make_kernel(config.kernel, data.dims).double()
+            again = _new_kernel(config, data)
             other = fit(again, noise="none", warm_start=state, restarts=0)
             deviations = math.sqrt(state.noise) / transform.slopes(values)
             if not repeats.speak_for_noise(values, deviations, _evidence(state, report) + other[2].objective):
@@ -325,11 +326,18 @@ class Surrogate:
         return x[torch.from_numpy(order[:count])]
 
 
-def _learn_transform(x: Tensor, values: Points, config: Config, state: FitState | None) -> OutputTransform:
+def _new_kernel(config: Config, data: Data) -> Kernel:
+    """The configured kernel; the default one knows of profiles."""
+    if data.profiles and config.kernel == Config.kernel:
+        return profile_covariance(data.dims, data.profiles).double()
+    return make_kernel(config.kernel, data.dims).double()
+
+
+def _learn_transform(data: Data, values: Points, config: Config, state: FitState | None) -> OutputTransform:
     """How to transform the values, given how the last fit says they depend on each other."""
     factor = None
     if state is not None and config.power_transform:
-        factor = covariance_factor(x, make_kernel(config.kernel, x.shape[-1]).double(), state)
+        factor = covariance_factor(torch.from_numpy(data.points), _new_kernel(config, data), state)
     return OutputTransform.learn(values, config.power_transform, None if factor is None else factor.numpy())
 
 

@@ -478,6 +478,7 @@ class Optimizer:
             ),
             asked=np.array([e.origin in MODELLED for e in finished], dtype=bool),
             earlier=np.arange(len(finished)) < len(earlier),
+            profiles=self.space.profiles,
         )
 
     def _check_failures(self) -> None:

@@ -79,6 +79,7 @@ def with_known(study: Study, known: StudyData, brought: Sequence[Brought] = ()) 
         steps=(*steps, *data.steps),
         asked=np.concatenate([np.zeros(len(finished), dtype=bool), data.asked]),
         earlier=np.concatenate([earlier_ones, np.zeros(len(data.points), dtype=bool)]),
+        profiles=data.profiles,
     )
     return replace(known, data=added)
 

@@ -114,6 +114,7 @@ class StudyData:
                 variances=variances if len(signs) > 1 else variances[:, 0],
                 steps=tuple(steps[number] for number in sorted(steps)),
                 asked=np.array([_origin(trial) in MODELLED for trial in used], dtype=bool),
+                profiles=space.profiles,
             ),
         )
 

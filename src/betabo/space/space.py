@@ -17,10 +17,11 @@ from betabo.space.boundary import Side, boundary_distance, faces
 from betabo.space.checks import Array, finite_number
 from betabo.space.conditions import Activity
 from betabo.space.parameters import Categorical, Float, Parameter, Scalar, parameter_from_json
+from betabo.space.profiles import Profile, profiles_of
 
 Point: TypeAlias = dict[str, Scalar] | Array
 
-SpaceLike: TypeAlias = "Space | Mapping[str, Parameter] | Sequence[Sequence[float]] | Array | Bounds"
+SpaceLike: TypeAlias = "Space | Mapping[str, Parameter | Profile] | Sequence[Sequence[float]] | Array | Bounds"
 """A `Space`, a dict of parameters, `n` pairs (low, high), an `n x 2` array, or `scipy.optimize.Bounds`."""
 
 
@@ -30,7 +31,8 @@ class Space:
     Points are dicts with a value for each name, or NumPy arrays in a box, see `Space.from_bounds`.
 
     Args:
-        parameters: A `Float`, `Int`, `Categorical` or `Fixed` for each name. Their order is that of the coordinates.
+        parameters: A `Float`, `Int`, `Categorical`, `Fixed` or `Profile` for each name. Their order is that of the
+            coordinates.
 
     Example:
         >>> space = Space({"lr": Float(1e-5, 1e-1, log=True), "act": Categorical(["relu", "tanh"])})
@@ -40,12 +42,13 @@ class Space:
         {'lr': 1e-05, 'act': 'relu'}
     """
 
-    def __init__(self, parameters: Mapping[str, Parameter]) -> None:
+    def __init__(self, parameters: Mapping[str, Parameter | Profile]) -> None:
         if not isinstance(parameters, Mapping):
             raise TypeError(
                 f"parameters is {parameters!r}, expected a dict such as {{'lr': Float(0.0, 1.0)}}; "
                 "use Space.from_bounds for (low, high) pairs."
             )
+        parameters = _expanded(parameters)
         for name, parameter in parameters.items():
             if not isinstance(name, str):
                 raise TypeError(f"A parameter's name is {name!r}, expected a string.")
@@ -124,6 +127,11 @@ class Space:
         """Which of the coordinates belong to a number and not to a choice, of shape `dims`."""
         kinds = [not isinstance(p, Categorical) for p in self._parameters.values() for _ in range(p.width)]
         return np.array(kinds, dtype=bool)
+
+    @property
+    def profiles(self) -> tuple[tuple[int, ...], ...]:
+        """The numbers of the coordinates of each profile of at least eight numbers, see `Profile`."""
+        return profiles_of(self._parameters)
 
     @property
     def is_box(self) -> bool:
@@ -369,6 +377,18 @@ class Space:
         if points.ndim != 2 or points.shape[1] != self.dims:
             raise ValueError(f"The points have shape {points.shape}, expected (n, {self.dims}), one point in each row.")
         return points
+
+
+def _expanded(parameters: Mapping[str, Parameter | Profile]) -> dict[str, Parameter]:
+    """The parameters with floats in the place of profiles."""
+    expanded: dict[str, Parameter] = {}
+    for name, parameter in parameters.items():
+        members = parameter.floats(name) if isinstance(parameter, Profile) else {name: parameter}
+        for member, each in members.items():
+            if member in expanded:
+                raise ValueError(f"{member} is there twice, by itself and in a profile; expected each name once.")
+            expanded[member] = each
+    return expanded
 
 
 def as_space(space: SpaceLike) -> Space:

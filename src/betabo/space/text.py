@@ -1,4 +1,4 @@
-"""The little language of parameters: `lr=1e-5..1e-1:log`, `layers=1..8:int`, `act=relu|gelu`, `seed=7`.
+"""The little language of parameters: `lr=1e-5..1e-1:log`, `layers=1..8:int`, `u=0..1:profile=20`, `act=relu|gelu`.
 
 A parameter that exists only under a choice says so at its end: `C=1e-3..1e3:log when model=svm`.
 """
@@ -18,26 +18,27 @@ from typing import Any
 
 from betabo.space.conditions import as_conditions
 from betabo.space.parameters import Categorical, Fixed, Float, Int, Parameter
+from betabo.space.profiles import Profile
 from betabo.space.space import Space
 
-_NAME = re.compile(r"[A-Za-z_]\w*")
+_NAME = re.compile(r"[A-Za-z_]\w*(\[\d+\])?")
 _NUMBERS = re.compile(r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?")
 _LIKE_A_RANGE = re.compile(rf"[\[(]?\s*({_NUMBERS.pattern})\s*(?:-|:|;|to|\.\.\.)\s*({_NUMBERS.pattern})\s*[\])]?")
-_FORMS = "NAME=LOW..HIGH[:int][:log][:step=S], NAME=A|B|C or NAME=VALUE"
+_FORMS = "NAME=LOW..HIGH[:int][:log][:step=S][:profile=N], NAME=A|B|C or NAME=VALUE"
 _WHEN = "when CHOICE=A|B [and CHOICE=C]"
 _JOINTS = (" when ", " and ")
-_KEYS = {"low", "high", "int", "log", "step", "choices", "value", "when"}
+_KEYS = {"low", "high", "int", "log", "step", "profile", "choices", "value", "when"}
 _CONSTANTS = {"true": True, "false": False}
 
 
-def parse_parameter(text: str) -> tuple[str, Parameter]:
+def parse_parameter(text: str) -> tuple[str, Parameter | Profile]:
     """One parameter from its text.
 
     Args:
-        text: `NAME=LOW..HIGH` with any of `:int`, `:log` and `:step=S` behind it, `NAME=A|B|C` for choices, or
-            `NAME=VALUE` for a constant. Choices that are all numbers, or all true and false, become such; quotes keep
-            text, as in `digit='1'|'2'`. ` when CHOICE=A|B` at the end names the values of another parameter under
-            which this one exists; ` and ` joins several.
+        text: `NAME=LOW..HIGH` with any of `:int`, `:log` and `:step=S` behind it, or with `:profile=N` for so many
+            numbers in an order; `NAME=A|B|C` for choices, or `NAME=VALUE` for a constant. Choices that are all numbers,
+            or all true and false, become such; quotes keep text, as in `digit='1'|'2'`. ` when CHOICE=A|B` at the end
+            names the values of another parameter under which this one exists; ` and ` joins several.
 
     Returns:
         The name and the parameter.
@@ -55,7 +56,7 @@ def parse_parameter(text: str) -> tuple[str, Parameter]:
 
 def parse_parameters(texts: Sequence[str]) -> Space:
     """The space of several parameters, see `parse_parameter`."""
-    parameters: dict[str, Parameter] = {}
+    parameters: dict[str, Parameter | Profile] = {}
     for text in texts:
         name, parameter = parse_parameter(text)
         if name in parameters:
@@ -69,8 +70,8 @@ def space_from_toml(path: str | PathLike[str]) -> Space:
 
     Args:
         path: The file. A parameter is text as for `parse_parameter` without the name, such as `lr = "1e-5..1e-1:log"`,
-            a table with `low` and `high` and perhaps `int`, `log` or `step`, a table with `choices`, or with `value`.
-            Where a parameter exists only under a choice, a table has `when = {model = "svm"}` besides.
+            a table with `low` and `high` and perhaps `int`, `log`, `step` or `profile`, a table with `choices`, or with
+            `value`. Where a parameter exists only under a choice, a table has `when = {model = "svm"}` besides.
 
     Raises:
         ValueError: The file cannot be read, or a parameter in it is wrong.
@@ -163,14 +164,14 @@ def _check_name(name: str) -> None:
         raise ValueError(f"parameter name {name!r} is not allowed; expected letters, digits and '_', no digit first.")
 
 
-def _space(parameters: Mapping[str, Parameter]) -> Space:
+def _space(parameters: Mapping[str, Parameter | Profile]) -> Space:
     try:
         return Space(parameters)
     except TypeError as error:
         raise ValueError(str(error)) from error
 
 
-def _parse_definition(name: str, definition: str) -> Parameter:
+def _parse_definition(name: str, definition: str) -> Parameter | Profile:
     definition, when, conditions = _outside_quotes(name, definition, _JOINTS[0])
     if when:
         return _with_conditions(name, _parse_definition(name, definition), _parse_conditions(name, conditions))
@@ -205,9 +206,10 @@ def _parse_conditions(name: str, text: str) -> dict[str, list[Any]]:
     return found
 
 
-def _with_conditions(name: str, parameter: Parameter, when: Any) -> Parameter:
+def _with_conditions(name: str, parameter: Parameter | Profile, when: Any) -> Parameter:
     if not isinstance(parameter, Float | Int | Categorical):
-        raise ValueError(f"parameter {name} is a constant, which exists always; leave its 'when' out.")
+        what = "a profile" if isinstance(parameter, Profile) else "a constant"
+        raise ValueError(f"parameter {name} is {what}, which exists always; leave its 'when' out.")
     try:
         return replace(parameter, when=when)
     except (TypeError, ValueError) as error:
@@ -229,7 +231,7 @@ def _is_slip(text: str) -> bool:
     return text[:1] not in ("'", '"') and ("," in text or _LIKE_A_RANGE.fullmatch(text) is not None)
 
 
-def _parse_interval(name: str, definition: str) -> Parameter:
+def _parse_interval(name: str, definition: str) -> Parameter | Profile:
     interval, *options = (part.strip() for part in definition.split(":"))
     low, _, high = interval.partition("..")
     settings: dict[str, Any] = {"low": _number(name, "lower bound", low), "high": _number(name, "upper bound", high)}
@@ -239,18 +241,24 @@ def _parse_interval(name: str, definition: str) -> Parameter:
             raise ValueError(f"parameter {name} has ':{key}' twice; expected it once.")
         if key in ("int", "log") and not equals:
             settings[key] = True
-        elif key == "step" and equals:
-            settings[key] = _number(name, "step", value)
+        elif key in ("step", "profile") and equals:
+            settings[key] = _number(name, key, value)
         else:
-            raise ValueError(f"parameter {name} has the unknown option ':{option}'; expected :int, :log or :step=S.")
+            raise ValueError(
+                f"parameter {name} has the unknown option ':{option}'; expected :int, :log, :step=S or :profile=N."
+            )
     return _interval(name, settings)
 
 
-def _interval(name: str, settings: Mapping[str, Any]) -> Parameter:
+def _interval(name: str, settings: Mapping[str, Any]) -> Parameter | Profile:
     arguments = {key: value for key, value in settings.items() if key != "int"}
     for key in ("int", "log"):
         if not isinstance(settings.get(key, False), bool):
             raise ValueError(f"parameter {name}: {key} is {settings[key]!r}, expected true or false.")
+    if "profile" in arguments:
+        if beside := sorted({"int", "step"} & settings.keys()):
+            raise ValueError(f"parameter {name} has {beside[0]} and profile; a profile is of numbers without steps.")
+        return _make(name, Profile, count=arguments.pop("profile"), **arguments)
     if not settings.get("int"):
         return _make(name, Float, **arguments)
     for key in {"low", "high", "step"} & arguments.keys():
@@ -262,7 +270,7 @@ def _interval(name: str, settings: Mapping[str, Any]) -> Parameter:
     return _make(name, Int, **arguments)
 
 
-def _from_entry(name: str, entry: object) -> Parameter:
+def _from_entry(name: str, entry: object) -> Parameter | Profile:
     """A parameter from its value in a TOML table."""
     if isinstance(entry, str):
         return _parse_definition(name, entry)
@@ -282,11 +290,11 @@ def _from_entry(name: str, entry: object) -> Parameter:
         return _interval(name, entry)
     raise ValueError(
         f"parameter {name} has the keys {', '.join(sorted(entry)) or 'none'}; "
-        "expected low and high (perhaps int, log, step), or choices, or value."
+        "expected low and high (perhaps int, log, step, profile), or choices, or value."
     )
 
 
-def _make(name: str, kind: type[Parameter], **arguments: Any) -> Parameter:
+def _make(name: str, kind: type[Parameter | Profile], **arguments: Any) -> Parameter | Profile:
     try:
         return kind(**arguments)
     except (TypeError, ValueError) as error:

@@ -19,7 +19,7 @@ from string import Formatter
 from typing import IO, Any
 
 from betabo.files import end_of, private_folder
-from betabo.space import Space
+from betabo.space import Profile, Space
 from betabo.studies.accuracy import note_errors, parse_values, split_result
 from betabo.studies.errors import EvaluationFailedError, ObjectiveError, StudyError
 from betabo.studies.process import kill_group
@@ -45,7 +45,8 @@ class CommandObjective:
 
     Args:
         template: Such as `"python train.py --lr {lr}"`. `{trial}` is the trial's number, `{output}` a folder of its
-            own; `{{` and `}}` are braces.
+            own; `{u}` are the numbers `u[0]`, `u[1]`, ... of a profile with commas between them; `{{` and `}}` are
+            braces.
         result: `"last-line"` for a number on the last line of standard output, or several with blanks or commas
             between them; each may have its standard error behind it, as in `1.3 +- 0.2`; or for a JSON object with
             numbers by name. Otherwise a JSON file in the trial's folder, which is empty when the program starts, with a
@@ -74,15 +75,19 @@ class CommandObjective:
     def check(self, space: Space) -> None:
         """See that the names in the template are those of the parameters, and that the program is there."""
         used = self._names()
+        profiles = Profile.members(space.names)
         for name in used:
-            if name not in space.names and name not in _OWN_NAMES:
-                known = ", ".join(f"{{{known}}}" for known in (*space.names, *_OWN_NAMES))
+            if name not in space.names and name not in _OWN_NAMES and name not in profiles:
+                singles = [single for single in space.names if single.isidentifier()]
+                known = ", ".join(f"{{{known}}}" for known in (*singles, *profiles, *_OWN_NAMES))
                 raise StudyError(
                     f"the command has {{{name}}}, which is no parameter; expected {known}, or {{{{ for a brace."
                 )
+        used = [*used, *(member for name in used for member in profiles.get(name, []))]
         unused = [name for name in space.names if name not in used]
         if unused:
-            raise StudyError(f"the command never uses the parameter {unused[0]}; put {{{unused[0]}}} in it.")
+            missing = next((whole for whole, some in profiles.items() if unused[0] in some), unused[0])
+            raise StudyError(f"the command never uses the parameter {missing}; put {{{missing}}} in it.")
         program = shlex.split(self.template)[0]
         if "{" not in program and shutil.which(program) is None:
             raise ObjectiveError(f"the command cannot be run: there is no program {program!r}; check its path.")
@@ -117,6 +122,8 @@ class CommandObjective:
     def arguments(self, values: Mapping[str, Any]) -> list[str]:
         """The arguments of the program, with `values` for the names in the template."""
         shown = {name: _show(value) for name, value in values.items()}
+        whole = {name: ",".join(shown[member] for member in some) for name, some in Profile.members(shown).items()}
+        shown = {**whole, **shown}
         arguments: list[str] = []
         is_option = False  # whether the last argument is one whose value may follow
         for argument in shlex.split(self.template):

@@ -5,13 +5,14 @@ from __future__ import annotations
 from types import ModuleType
 
 import numpy as np
+import pandas as pd
 import pytest
 import torch
 from scipy.integrate import solve_ivp
 from scipy.optimize import lsq_linear
 
 from betabo.surrogate.likelihood import Likelihood
-from example_case import load_example
+from example_case import EXAMPLES, load_example
 
 
 @pytest.fixture(scope="module")
@@ -63,7 +64,20 @@ def test_closed_forms_of_the_kernels_agree_with_autograd(profiles: ModuleType, n
 
 
 def test_modes_are_orthonormal_and_sums_add_up(profiles: ModuleType) -> None:
-    modes = profiles.cosines(12, 6)
+    modes = profiles.modes(12, 6).numpy()
     np.testing.assert_allclose(modes @ modes.T, np.eye(6), atol=1e-12)
     u = np.random.default_rng(0).random(12)
-    np.testing.assert_allclose(profiles.sums(12) @ u * np.sqrt(12), np.cumsum(u))
+    np.testing.assert_allclose(profiles.sums(12).numpy() @ u * np.sqrt(12), np.cumsum(u))
+
+
+def test_published_numbers_are_those_of_the_kept_searches(profiles: ModuleType) -> None:
+    docs = EXAMPLES.parent / "docs"
+    found = profiles.ratios(pd.read_csv(docs / "results" / "profiles.csv"))
+    published = (docs / "experiments.md").read_text(encoding="utf-8")
+    for method in found:
+        logs = found[method].dropna()
+        cells = [profiles.cell(logs.loc[name].to_numpy()) if name in logs.index else "" for name in profiles.PROBLEMS]
+        assert f"| {method} | {' | '.join(cells)} | {profiles.cell(logs.to_numpy())} |" in published
+    modes = np.exp(found["modes-5"].dropna())
+    assert (modes.loc["pendulum"] < 0.02).all()
+    assert int((modes.loc["reactor"] < 1).sum()) == 2
