@@ -71,6 +71,7 @@ class Task(ABC):
     Attributes:
         kind: The kind of model it needs.
         metric: Name of the main metric, in [0, 1], larger is better; the error of a model is 1 - metric.
+        has_few_answers: Whether the logits of some thousand examples take little memory.
         name: Name of the task, also the prefix of its files in a folder.
         dataset: Where its data are when nothing else is said: a dataset on the hub, or None.
         rule: Which parts of the data serve for what.
@@ -78,6 +79,7 @@ class Task(ABC):
 
     kind: ClassVar[Kind]
     metric: ClassVar[str]
+    has_few_answers: ClassVar[bool] = True
     name: str
     dataset: str | None
     rule: SplitRule
@@ -110,6 +112,10 @@ class Task(ABC):
     @abstractmethod
     def loss(self, model: nn.Module, batch: Batch) -> Tensor:
         """The mean loss over a batch, a scalar."""
+
+    @abstractmethod
+    def answers(self, model: nn.Module, batch: Batch) -> tuple[Tensor, ...]:
+        """What a model chooses between: logits, the choices in the last dimension, for each choice that it makes."""
 
     @abstractmethod
     def predictions(self, model: nn.Module, batch: Batch) -> Batch:
