@@ -25,7 +25,7 @@ from betabo.compress.counting import measure_latencies
 from betabo.compress.figures import ModelFigures, figures_of, int8_model, table_rows
 from betabo.compress.finish import write_model
 from betabo.compress.front import FRONT_FILE, SizedModel, read_front
-from betabo.compress.imitation import Imitation, drawn_loss, with_reference
+from betabo.compress.imitation import DIVERGENCE, Imitation, drawn_loss, with_reference
 from betabo.compress.layers import Factors
 from betabo.compress.page import CompressionPage
 from betabo.compress.preparation import write_json
@@ -341,6 +341,7 @@ class CompressionBySize:
             points={name: (figures.size, task.badness(figures.validation)[1]) for name, figures in table.items()},
             front=[(point.result.size, task.badness(point.result.metrics)[1]) for point in front],
             sensitivities=self.sensitivities,
+            measured=DIVERGENCE if isinstance(self.goal, Imitation) else "the loss",
             losses=chosen.losses,
         )
 

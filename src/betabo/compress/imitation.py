@@ -19,6 +19,9 @@ from betabo.compress.batches import whole_batches
 if TYPE_CHECKING:
     from betabo.compress.tasks import Batch, Split, Task
 
+DIVERGENCE = "the divergence from the original's answers"
+"""What the loss of an `Imitation` is, for reports."""
+
 _REFERENCE = "reference"
 _BATCH = 128
 
