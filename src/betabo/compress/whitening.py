@@ -65,7 +65,7 @@ def gradient_moments(
     model: nn.Module,
     plan: CompressionPlan,
     batches: Iterable[Mapping[str, Tensor]],
-    loss: Callable[[Mapping[str, Tensor]], Tensor],
+    loss: Callable[[dict[str, Tensor]], Tensor],
 ) -> dict[str, Tensor]:
     """The second moment of the gradients of a loss by the outputs of each layer of a plan, added up batch by batch.
 
@@ -96,7 +96,7 @@ def gradient_moments(
         for batch in batches:
             mask = batch["attention_mask"].bool() if "attention_mask" in batch else None
             with torch.enable_grad():
-                torch.autograd.backward(loss(batch))
+                torch.autograd.backward(loss(dict(batch)))
     finally:
         for hook in hooks:
             hook.remove()
@@ -148,7 +148,8 @@ def _root(moment: Tensor, damping: float) -> Tensor | None:
     if not scale > 0:
         return None
     eye = torch.eye(len(moment), dtype=torch.float64, device=moment.device)
-    return torch.linalg.cholesky(moment.double() / scale + damping * eye) * scale.sqrt()
+    root: Tensor = torch.linalg.cholesky(moment.double() / scale + damping * eye) * scale.sqrt()
+    return root
 
 
 def factors_of(

@@ -9,7 +9,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, ClassVar, Literal, Self, TypeAlias
+from typing import Any, ClassVar, Literal, Protocol, Self, TypeAlias
 
 from torch import Tensor, nn
 
@@ -60,6 +60,16 @@ DEVELOPMENT_IS_TEST = SplitRule(
     validation=(), test=("validation_matched", "dev_matched", "validation", "valid", "dev", "val")
 )
 """For datasets whose test labels are secret."""
+
+
+class Goal(Protocol):
+    """What a model is trained for, and measured by: a task, or another model's answers to it."""
+
+    def loss(self, model: nn.Module, batch: Batch) -> Tensor:
+        """The mean loss over a batch, a scalar."""
+
+    def augment(self, batch: Batch) -> Batch:
+        """A random variation of a batch, for training."""
 
 
 class Task(ABC):
