@@ -5,9 +5,9 @@
     python examples/compression/campaign.py packed --out out/campaign --parts paper kernels --known out/campaign
 
 The parts are `compare` (each way of compressing, three sizes), `search` (the paper's search, led to each size), `paper`
-(the paper's search at the paper's length) and `kernels` (kernels in the search that begins from sensitivities). A
-result is a line of a file in --out. With --known the results of an earlier run are not made again. What the ways and
-numbers of this file mean is said in docs/compression.md.
+(the paper's search at the paper's length) and `kernels` (kernels in the search that begins from sensitivities). Then
+`latency` times what was found, on a CPU. A result is a line of a file in --out. With --known the results of an earlier
+run are not made again. What the ways and numbers of this file mean is said in docs/compression.md.
 """
 
 from __future__ import annotations
@@ -36,10 +36,14 @@ sys.path.insert(0, str(Path(__file__).parent))
 from packing import unpack_data, unpack_model
 
 from betabo.compress.allocation import uniform_ratio
+from betabo.compress.batches import shortened
 from betabo.compress.by_size import CompressionBySize
+from betabo.compress.counting import measure_latencies
+from betabo.compress.figures import int8_model
 from betabo.compress.imitation import Imitation, drawn_loss
 from betabo.compress.int8 import Int8Linear, int8_layer
 from betabo.compress.layers import weight_of
+from betabo.compress.plan import CompressionPlan
 from betabo.compress.pretrained import load_model
 from betabo.compress.problem import CompressionProblem
 from betabo.compress.refinement import refined_designs
@@ -48,8 +52,11 @@ from betabo.compress.settings import CompressionMethod, Pruning, Training
 from betabo.compress.tasks import Split, Task, TaskData, task_by_name
 from betabo.compress.training import DivergedError, finetune
 from betabo.compress.whitening import factors_of, gradient_moments, input_moments, whitened_factors
+from betabo.compress.without_training import compress_model, eight_bits
 
 PARTS = ("compare", "search", "paper", "kernels")
+"""And `latency`, which needs the results of the others."""
+TIMED = ("ours; trained", "one ratio, inputs; trained on labels", "LoSparse; trained on labels")
 PAIRS = ("sst2", "mrpc", "squadshifts")
 SIZES = (0.3, 0.15, 0.5)
 SEEDS = 3
@@ -121,6 +128,8 @@ def jobs(parts: Sequence[str], pairs: Sequence[str], sizes: Sequence[float], see
             yield from (Job("kernels", pair, seed, size) for seed, size, pair in product(every, sizes, pairs))
     if "paper" in parts:
         yield from (Job("paper", PAPER_TASK, seed, kernel=kernel) for seed, kernel in product(every, PAPER_MORE))
+    if "latency" in parts:
+        yield from (Job("latency", pair, 0) for pair in pairs)
 
 
 class Worker:
@@ -131,7 +140,8 @@ class Worker:
         self.device = arguments.device
         self.end = arguments.end
         self.file = arguments.out / f"rows-{arguments.worker}.jsonl"
-        self.known = {row["key"] for row in read_rows(arguments.known)}
+        self.rows = read_rows(arguments.known)
+        self.known = {row["key"] for row in self.rows}
         self.jobs = jobs(arguments.parts, arguments.pairs, arguments.sizes, arguments.seeds)
         self.sizes = arguments.sizes
 
@@ -183,7 +193,8 @@ class Worker:
         data = unpack_data(self.packed, pair)
         if not self.tiny:
             return data
-        train, validation, test = (split.subset(range(24)) for split in (data.train, data.validation, data.test))
+        parts = (data.train, data.validation, data.test)
+        train, validation, test = (split.subset(range(min(24, len(split)))) for split in parts)
         return TaskData(train, validation, test, data.labels)
 
     def original(self, job: Job, task: Task, data: TaskData) -> nn.Module:
@@ -308,6 +319,44 @@ class Worker:
         ways = Ways(problem, 8 if self.tiny else EXAMPLES)
         for kernel in ("none", "random", *DESIGN_KERNELS):
             self.add(job, kernel, partial(self.designed, ways, job, kernel), size=job.size)
+
+    def latency(self, job: Job) -> None:
+        """Seconds for one example on a CPU, of models that were found, which take turns; `--known` has their ratios.
+
+        Weights do not matter here, so that nothing is trained.
+        """
+        task, data = task_by_name(job.pair), self.data(job.pair)
+        source = self.scratch / f"packed-{job.pair}-{job.seed}"
+        unpack_model(self.packed, source)
+        method = CompressionMethod(training=Training(steps=0), device="cpu", seed=job.seed)
+        problem = CompressionProblem(load_model(source, task, data).model, task, data, method)
+        lengths = data.validation.tensors["attention_mask"].sum(1)
+        example = shortened(data.validation.subset([int(lengths.argsort()[len(lengths) // 2])]).tensors)
+        models: dict[tuple[str, float], nn.Module] = {
+            ("original", 1.0): problem.model,
+            ("int8", 1.0): int8_model(problem.model),
+        }
+        plan = problem.plan
+        for row in self.rows:
+            if (
+                (row["pair"], row["seed"]) != (job.pair, job.seed)
+                or "reached" not in row
+                or row.get("size", 1.0) == 1.0
+            ):
+                continue
+            if row["part"] == "compare" and row["way"] in TIMED:
+                ratios = row["ratios"] or [LOW_RANK] * plan.dims
+                keep = losparse_keep(plan, row["size"]) if not row["ratios"] else 0.0
+                made = compress_model(problem.model, ratios, keep=keep, plan=plan)
+                models[row["way"], row["size"]] = made
+                if row["way"] == "ours; trained":
+                    models["ours; trained; int8", row["size"]] = eight_bits(made)
+            elif row["part"] == "search":
+                made = compress_model(problem.model, row["ratios"], keep=KEPT, plan=plan)
+                models[f"search {row['way']}", row["size"]] = made
+        found = measure_latencies(list(models.values()), task.inputs(example), repeats=3 if self.tiny else 60)
+        for (way, size), time_taken in zip(models, found, strict=True):
+            self.add(job, way, lambda seconds=time_taken.median: {"latency": seconds}, size=size)
 
     def designed(self, ways: Ways, job: Job, kernel: str) -> dict[str, Any]:
         """The best design of a search with one kernel."""
@@ -497,8 +546,7 @@ class Ways:
     def losparse(self, size: float) -> Made:
         """LoSparse as published: plain decompositions of one low ratio, and rows of all layers that compete."""
         problem, plan = self.problem, self.problem.plan
-        weights = sum(layer.outputs * layer.inputs for layer in plan.layers)
-        keep = max(0.0, (size * plan.parameters - plan.size(LOW_RANK, 0.0)) / weights)
+        keep = losparse_keep(plan, size)
         method = replace(problem.method, pruning=replace(problem.method.pruning, keep=keep, scope="global"))
         model, result = CompressionProblem(problem.model, problem.task, problem.data, method).compress(LOW_RANK)
         return Made(model, result.size, self.steps, [])
@@ -516,6 +564,12 @@ class Ways:
         for module in modules:
             prune.remove(module, "weight")
         return Made(model, size, self.steps, [])
+
+
+def losparse_keep(plan: CompressionPlan, size: float) -> float:
+    """The share of the rows that fills a size where the low-rank parts have `LOW_RANK`."""
+    weights = sum(layer.outputs * layer.inputs for layer in plan.layers)
+    return max(0.0, (size * plan.parameters - plan.size(LOW_RANK, 0.0)) / weights)
 
 
 def eight(made: Made) -> Made:
@@ -601,7 +655,7 @@ def main() -> None:
     parser.add_argument("--out", type=Path, required=True, help="folder for the results")
     parser.add_argument("--scratch", type=Path, help="folder for trained originals (default: beside the results)")
     parser.add_argument("--known", type=Path, help="results that are not made again")
-    parser.add_argument("--parts", nargs="+", default=["compare", "search"], choices=PARTS)
+    parser.add_argument("--parts", nargs="+", default=["compare", "search"], choices=[*PARTS, "latency"])
     parser.add_argument("--pairs", nargs="+", default=list(PAIRS), choices=PAIRS)
     parser.add_argument("--sizes", type=float, nargs="+", default=list(SIZES))
     parser.add_argument("--seeds", type=int, default=SEEDS)
