@@ -26,6 +26,7 @@ from betabo.compress.figures import ModelFigures, figures_of, int8_model, table_
 from betabo.compress.finish import write_model
 from betabo.compress.front import FRONT_FILE, SizedModel, read_front
 from betabo.compress.imitation import DIVERGENCE, Imitation, drawn_loss, with_reference
+from betabo.compress.int8 import evened
 from betabo.compress.layers import Factors
 from betabo.compress.page import CompressionPage
 from betabo.compress.preparation import write_json
@@ -177,6 +178,8 @@ class CompressionBySize:
             materialise_layers(model)
         else:
             model = self._truncated(ratios)
+        if self.int8:
+            model = evened(model, [problem.task.inputs(batch) for batch in self._batches])
         made, result = problem.judged(model, chosen, self.keep, start, short=True, int8=self.int8)
         return SizedModel(size, dict(ratios), result, losses, made)
 

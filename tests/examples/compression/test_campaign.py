@@ -73,10 +73,10 @@ def test_every_part_gives_its_results_once(campaign: ModuleType, packed: Path, t
     assert ways["search"] == {"matern", "beta-paper"}
     assert ways["paper"] == {"uniform", *campaign.PAPER_KERNELS, *campaign.PAPER_MORE}
     assert ways["kernels"] == {"none", "random", *campaign.DESIGN_KERNELS}
-    trained = {way for way in ways["compare"] if "; trained" in way}
+    trained = {way for part in ("compare", "parts") for way in ways[part] if "; trained" in way}
     assert {"ours; trained", "LoSparse; trained on labels", "magnitude; trained on labels"} <= trained
     for row in rows:
-        if row["part"] != "compare":
+        if row["part"] not in ("compare", "parts"):
             continue
         assert row.get("steps", 0) == (2 if row["way"] in trained else 0)
         if row["way"] in ("original", "int8"):
@@ -89,6 +89,7 @@ def test_every_part_gives_its_results_once(campaign: ModuleType, packed: Path, t
         for size, error in zip(search["sizes"], search["errors"], strict=True)
     ]
     assert len(values) == 4
+    assert {"ours, rows", "inputs, labels", "ours, more examples"} < ways["parts"]
     assert search["reached"] == pytest.approx(search["sizes"][values.index(min(values))], abs=1e-9)
     assert rows_of(campaign, packed, tmp_path / "again", tmp_path / "out") == []
     timed = rows_of(campaign, packed, tmp_path / "times", tmp_path / "out", ["latency"])
