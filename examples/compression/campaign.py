@@ -85,7 +85,7 @@ PAPER_TRAINING = Training(steps=128, batch=100, rate=5e-4, precision="tf32")
 NARROW = {"hidden_size": 128, "num_hidden_layers": 6, "num_attention_heads": 4, "intermediate_size": 512}
 """The model of the paper's search at the paper's length, trained from scratch."""
 PAPER_MORE = ("spectral-mixture", "newton-girard", "cylindrical")
-GRACE = 60.0
+GRACE = 25.0
 """Seconds that a search may go on after the end."""
 DAMPINGS = (0.01, 1.0)
 """Other dampings of the gradients, with one ratio for all and no training."""
@@ -122,7 +122,9 @@ def jobs(parts: Sequence[str], pairs: Sequence[str], sizes: Sequence[float], see
     """All jobs, the most important ones first."""
     every = range(seeds)
     if "compare" in parts:
-        yield from (Job("compare", pair, seed) for seed in every for pair in reversed(pairs))
+        longest = [pair for pair in pairs if pair == "squadshifts"]
+        yield from (Job("compare", pair, seed) for pair, seed in product(longest, every))
+        yield from (Job("compare", pair, seed) for seed in every for pair in pairs if pair not in longest)
     for number, size in enumerate(sizes):
         if "search" in parts:
             yield from (
@@ -132,7 +134,7 @@ def jobs(parts: Sequence[str], pairs: Sequence[str], sizes: Sequence[float], see
             kernels = ("uniform", *PAPER_KERNELS)
             yield from (Job("paper", PAPER_TASK, seed, kernel=kernel) for seed, kernel in product(every, kernels))
         if number == 0 and "kernels" in parts:
-            yield from (Job("kernels", pair, seed, size) for seed, size, pair in product(every, sizes[:2], pairs))
+            yield from (Job("kernels", pair, seed, size) for size, seed, pair in product(sizes[:2], every, pairs))
     if "paper" in parts:
         yield from (Job("paper", PAPER_TASK, seed, kernel=kernel) for seed, kernel in product(every, PAPER_MORE))
     if "parts" in parts:
@@ -208,29 +210,38 @@ class Worker:
 
     def original(self, job: Job, task: Task, data: TaskData) -> nn.Module:
         """The original of a pair and a seed, trained by the process that asks first."""
-        narrow = job.part == "paper"
-        folder = self.scratch / f"dense-{job.pair}-{job.seed}{'-narrow' * narrow}"
-        if not self.claimed(folder.name):
-            steps = 2 if self.tiny else DENSE_STEPS[job.pair]
-            start = time.perf_counter()
-            source = self.scratch / f"source-{folder.name}"
-            if narrow:
-                write_narrow(self.packed, source, job.seed)
-            else:
-                unpack_model(self.packed, source)
-            model = load_model(source, task, data, seed=job.seed).model.to(self.device)
-            training = replace(PAPER_TRAINING, steps=steps) if narrow else self.training(job.pair, steps)
-            finetune(model, task, data.train.to(self.device), training, seed=job.seed)
-            partial_folder = folder.with_suffix(".partial")
-            model.save_pretrained(partial_folder)
-            partial_folder.rename(folder)
-            shutil.rmtree(source)
-            print(f"{folder.name}: {time.perf_counter() - start:.0f} s", flush=True)
+        folder = self.scratch / f"dense-{job.pair}-{job.seed}{'-narrow' * (job.part == 'paper')}"
         while not folder.is_dir():
-            if time.time() > self.end:
+            if not self.claimed(folder.name):
+                try:
+                    self.train(folder, job, task, data)
+                except BaseException:
+                    (self.scratch / f"claim-{folder.name}").unlink()
+                    raise
+            elif time.time() > self.end:
                 raise TimeoutError(f"{folder.name} was not there in time")
-            time.sleep(0.2)
+            else:
+                time.sleep(0.2)
         return load_model(folder, task, data).model
+
+    def train(self, folder: Path, job: Job, task: Task, data: TaskData) -> None:
+        """Train an original and store it."""
+        narrow = job.part == "paper"
+        start = time.perf_counter()
+        source = self.scratch / f"source-{folder.name}"
+        if narrow:
+            write_narrow(self.packed, source, job.seed)
+        else:
+            unpack_model(self.packed, source)
+        model = load_model(source, task, data, seed=job.seed).model.to(self.device)
+        steps = 2 if self.tiny else DENSE_STEPS[job.pair]
+        training = replace(PAPER_TRAINING, steps=steps) if narrow else self.training(job.pair, steps)
+        finetune(model, task, data.train.to(self.device), training, seed=job.seed)
+        partial_folder = folder.with_suffix(".partial")
+        model.save_pretrained(partial_folder)
+        partial_folder.rename(folder)
+        shutil.rmtree(source)
+        print(f"{folder.name}: {time.perf_counter() - start:.0f} s", flush=True)
 
     def problem(self, job: Job, training: Training, pruning: Pruning | None = None) -> CompressionProblem:
         """The problem of a job."""
@@ -245,13 +256,16 @@ class Worker:
         )
         return CompressionProblem(self.original(job, task, data), task, data, method)
 
-    def judged(self, problem: CompressionProblem, model: nn.Module) -> dict[str, Any]:
-        """The metrics of a model."""
-        splits = {"validation": problem.data.validation, "test": problem.data.test}
-        return {
-            name: evaluate(model, problem.task, split, device=problem.device, precision="tf32", short=True)
-            for name, split in splits.items()
-        }
+    def judged(
+        self, problem: CompressionProblem, model: nn.Module, validation: dict[str, float] | None = None
+    ) -> dict[str, Any]:
+        """The metrics of a model; those on validation examples may be known."""
+
+        def metrics(split: Split) -> dict[str, float]:
+            return evaluate(model, problem.task, split, device=problem.device, precision="tf32", short=True)
+
+        data = problem.data
+        return {"validation": validation or metrics(data.validation), "test": metrics(data.test)}
 
     def compare(self, job: Job) -> None:
         """Every way of compressing a pair, to every size."""
@@ -273,7 +287,7 @@ class Worker:
         """What a way came to."""
         made = make()
         facts = {"reached": made.size, "steps": made.steps, "ratios": made.ratios}
-        return {**facts, **self.judged(problem, made.model)}
+        return {**facts, **self.judged(problem, made.model, made.validation)}
 
     def training(self, pair: str, steps: int = STEPS) -> Training:
         """Training after compression."""
@@ -311,7 +325,7 @@ class Worker:
             "ratios": best[3],
             "sizes": [size for _, size, _, _ in tried],
             "errors": [error for _, _, error, _ in tried],
-            **self.judged(problem, model),
+            **self.judged(problem, model, result.metrics),
         }
 
     def paper(self, job: Job) -> None:
@@ -421,12 +435,13 @@ class Worker:
 
 @dataclass(frozen=True)
 class Made:
-    """A model that was made, what is left of it, after how many steps, and with which ratios."""
+    """A model that was made: what is left of it, after how many steps, its ratios, its validation metrics if known."""
 
     model: nn.Module
     size: float
     steps: int
     ratios: list[float]
+    validation: dict[str, float] | None = None
 
 
 class Ways:
@@ -489,7 +504,7 @@ class Ways:
     def eight(self, made: Made) -> Made:
         """The same with layers of eight bits."""
         batches = [self.problem.task.inputs(batch) for batch in self.ours._batches]
-        return replace(made, model=rounded(evened(made.model, batches)))
+        return replace(made, model=rounded(evened(made.model, batches)), validation=None)
 
     def maker(
         self, sized: CompressionBySize, size: float, design: Callable[[], Mapping[str, float]]
@@ -525,7 +540,7 @@ class Ways:
                 self.training_examples[labels] = sized._training_examples
             sized.__dict__["_training_examples"] = self.training_examples[labels]
         point = sized.made(size, ratios)
-        return Made(point.model, point.result.size, steps, [*map(float, ratios.values())])
+        return Made(point.model, point.result.size, steps, [*map(float, ratios.values())], point.result.metrics)
 
     def with_rows(self, size: float, steps: int) -> Made:
         """Our way with rows beside the low-rank part."""
@@ -595,22 +610,40 @@ class Ways:
             if result.size > 0.97 * size:
                 break
             keep += size - result.size  # where a layer keeps almost all of its rows, they take less than was thought
-        return Made(model, result.size, self.steps, [])
+        return Made(model, result.size, self.steps, [], result.metrics)
 
     def magnitude(self, size: float) -> Made:
         """The smallest weights set to zero, and the others trained."""
-        from torch.nn.utils import prune
-
-        problem = self.problem
+        problem, training = self.problem, self.problem.method.training
         model = pruned(problem, size)
-        modules = [model.get_submodule(layer.name) for layer in problem.plan.layers]
-        for module in modules:
-            prune.custom_from_mask(module, "weight", module.weight != 0)
-        training = replace(problem.method.training, graph=False)  # a mask cannot be recorded
+        for layer in problem.plan.layers:
+            model.set_submodule(layer.name, Masked(model.get_submodule(layer.name)))
         finetune(model, problem.task, problem.data.train, training, seed=problem.method.seed, short=True)
-        for module in modules:
-            prune.remove(module, "weight")
+        for layer in problem.plan.layers:
+            model.set_submodule(layer.name, model.get_submodule(layer.name).linear())
         return Made(model, size, self.steps, [])
+
+
+class Masked(nn.Module):
+    """A linear layer whose zeros stay zero in training."""
+
+    def __init__(self, layer: nn.Linear) -> None:
+        super().__init__()
+        self.weight, self.bias = layer.weight, layer.bias
+        self.register_buffer("mask", (layer.weight != 0).to(layer.weight.dtype))
+
+    def forward(self, x: Tensor) -> Tensor:
+        """Apply to the last dimension."""
+        return nn.functional.linear(x, self.weight * self.mask, self.bias)
+
+    @torch.no_grad()
+    def linear(self) -> nn.Linear:
+        """A plain layer that does the same."""
+        outputs, inputs = self.weight.shape
+        made = nn.Linear(inputs, outputs, device=self.weight.device)
+        made.weight.copy_(self.weight * self.mask)
+        made.bias.copy_(self.bias)
+        return made
 
 
 def losparse_keep(plan: CompressionPlan, size: float) -> float:

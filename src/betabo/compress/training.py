@@ -254,12 +254,19 @@ class _Recorder:
         """Record a step; returns what replays it."""
         graph = torch.cuda.CUDAGraph()
         torch.cuda.synchronize(self._device)
-        with torch.cuda.stream(self._stream):
-            graph.capture_begin(pool=self._pool)
-            try:
-                step()
-            finally:
-                graph.capture_end()
+        place = torch.cuda.current_device() if self._device.index is None else self._device.index
+        generator = torch.cuda.default_generators[place]
+        before = generator.clone_state()
+        try:
+            with torch.cuda.stream(self._stream):
+                graph.capture_begin(pool=self._pool)
+                try:
+                    step()
+                finally:
+                    graph.capture_end()
+        except RuntimeError:
+            generator.graphsafe_set_state(before)  # its own would wait for the end of the recording for ever
+            raise
         torch.cuda.current_stream(self._device).wait_stream(self._stream)
         return graph.replay
 
