@@ -77,7 +77,19 @@ def test_moments_of_gradients_are_those_of_each_vector_that_comes_out(tiny_bert:
         total += vectors.T @ vectors
     torch.testing.assert_close(found[name], total / int(mask.sum()), rtol=1e-4, atol=1e-7)
     assert not any(module._forward_hooks for module in tiny_bert.modules())
-    assert all(parameter.grad is None for parameter in tiny_bert.parameters())
+    assert all(parameter.grad is None and parameter.requires_grad for parameter in tiny_bert.parameters())
+
+
+def test_moments_of_gradients_need_no_parameter_with_a_gradient() -> None:
+    torch.manual_seed(0)
+    layers = [nn.Sequential(nn.Linear(5, 5, bias=False), nn.ReLU(inplace=True)) for _ in range(3)]
+    model = nn.Sequential(*layers).requires_grad_(False)
+    x, plan = torch.randn(7, 5), CompressionPlan.of(model)
+    found = gradient_moments(model, plan, [{"input": x}], lambda batch: model(**batch).sum())
+    last = (x := model[:2](x)) @ model[2][0].weight.T > 0  # what the sum falls by, for each output
+    torch.testing.assert_close(found["2.0"], (last.double().T @ last.double()) / 7)
+    assert set(found) == {"0.0", "1.0", "2.0"}
+    assert not any(parameter.requires_grad for parameter in model.parameters())
 
 
 def test_white_inputs_give_the_plain_decomposition() -> None:

@@ -1,13 +1,19 @@
-r"""Decompositions that are the best for what comes out of a layer, rather than for its weight.
+r"""Decompositions that are the best for what comes out of a model, rather than for its weights.
 
 With the second moment $C = E[x x^\top]$ of a layer's inputs and its Cholesky factor, $C = A A^\top$, the mean squared
 error of the outputs of another weight $V$ is $\|(W - V) A\|^2$. So the best $V$ of rank $r$ is the truncated singular
 value decomposition of $W A$, times $A^{-1}$.
+
+Not all outputs matter alike. With $G = E[g g^\top] = B B^\top$, the second moment of the gradients by the outputs of
+the likelihood of answers that are drawn from the model itself, $\|B^\top (W - V) A\|^2$ is, but for a factor and with
+inputs and gradients taken to be independent, how far the answers move: their divergence to second order, with the
+Fisher information in the form of a Kronecker product. Its best $V$ comes from $B^\top W A$ in the same way.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from functools import partial
 
 import torch
@@ -88,20 +94,37 @@ def gradient_moments(
         sums[name] = sums[name].add_(product) if name in sums else product
         counts[name] += len(vectors)
 
-    def watch(name: str, _module: nn.Module, _arguments: tuple[Tensor, ...], output: Tensor) -> None:
-        output.register_hook(partial(add, name))
+    def watch(name: str, _module: nn.Module, _arguments: tuple[Tensor, ...], output: Tensor) -> Tensor | None:
+        if not torch.is_grad_enabled():
+            return None
+        tracked = output if output.requires_grad else output.detach().requires_grad_().clone()
+        tracked.register_hook(partial(add, name))
+        return tracked
 
     hooks = [model.get_submodule(name).register_forward_hook(partial(watch, name)) for name in counts]
     try:
-        for batch in batches:
-            mask = batch["attention_mask"].bool() if "attention_mask" in batch else None
-            with torch.enable_grad():
-                torch.autograd.backward(loss(dict(batch)))
+        with _frozen(model):
+            for batch in batches:
+                mask = batch["attention_mask"].bool() if "attention_mask" in batch else None
+                with torch.enable_grad():
+                    torch.autograd.backward(loss(dict(batch)))
     finally:
         for hook in hooks:
             hook.remove()
-        model.zero_grad(set_to_none=True)
     return {name: sums[name] / count for name, count in counts.items() if count}
+
+
+@contextmanager
+def _frozen(model: nn.Module) -> Iterator[None]:
+    """Without gradients of the parameters, which would take as much memory again."""
+    learned = [parameter for parameter in model.parameters() if parameter.requires_grad]
+    try:
+        for parameter in learned:
+            parameter.requires_grad_(False)
+        yield
+    finally:
+        for parameter in learned:
+            parameter.requires_grad_(True)
 
 
 def _vectors(x: Tensor, mask: Tensor | None) -> Tensor:
