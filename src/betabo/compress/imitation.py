@@ -8,13 +8,14 @@ how much a compression changed it.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import torch
 from torch import Tensor, nn
 from torch.nn.functional import cross_entropy, kl_div, log_softmax
 
-from betabo.compress.batches import whole_batches
+from betabo.compress.batches import short_batches, whole_batches
 
 if TYPE_CHECKING:
     from betabo.compress.tasks import Batch, Split, Task
@@ -75,13 +76,13 @@ def drawn_loss(task: Task, model: nn.Module, batch: Batch, generator: torch.Gene
 @torch.no_grad()
 def with_reference(model: nn.Module, task: Task, split: Split) -> Split:
     """Examples with the answers of a model beside them, where the model is, in the mode that it is in."""
-    from betabo.compress.tasks import Split
-
-    device = next(model.parameters()).device
-    placed = split.to(device)
-    found = [[logits.float() for logits in task.answers(model, batch)] for batch in whole_batches(placed, _BATCH)[1]]
-    joined = {f"{_REFERENCE}{number}": torch.cat(parts) for number, parts in enumerate(zip(*found, strict=True))}
-    return Split({**placed.tensors, **joined}, split.details)
+    placed = split.to(next(model.parameters()).device)
+    of_tokens = task.kind == "question-answering"  # as many logits as tokens, so that padding stays
+    order, batches = whole_batches(placed, _BATCH) if of_tokens else short_batches(placed, _BATCH)
+    found = [[logits.float() for logits in task.answers(model, batch)] for batch in batches]
+    back = order.argsort().to(found[0][0].device)
+    joined = {f"{_REFERENCE}{number}": torch.cat(parts)[back] for number, parts in enumerate(zip(*found, strict=True))}
+    return replace(placed, tensors={**placed.tensors, **joined})
 
 
 def _reference(batch: Mapping[str, Tensor], number: int) -> Tensor:
