@@ -586,7 +586,11 @@ class Ways:
         problem, batches = self.problem, self.ours._batches
         model, plan, task = problem.model, problem.plan, problem.task
         generator = torch.Generator().manual_seed(problem.method.seed)
-        gradients = gradient_moments(model, plan, batches, lambda batch: drawn_loss(task, model, batch, generator))
+
+        def loss(batch: dict[str, Tensor]) -> Tensor:
+            return drawn_loss(task.answers(model, batch), generator)
+
+        gradients = gradient_moments(model, plan, batches, loss)
         moments = input_moments(model, plan, [task.inputs(batch) for batch in batches])
         return {
             name: whitened_factors(

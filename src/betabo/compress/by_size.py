@@ -104,9 +104,11 @@ class CompressionBySize:
         """The decomposition of each layer, the best for those of its outputs that the answers depend on."""
         model, plan, task = self.problem.model, self.problem.plan, self.problem.task
         generator = torch.Generator().manual_seed(self.problem.method.seed)
-        gradients = gradient_moments(
-            model, plan, self._batches, lambda batch: drawn_loss(task, model, batch, generator)
-        )
+
+        def loss(batch: dict[str, Tensor]) -> Tensor:
+            return drawn_loss(task.answers(model, batch), generator)
+
+        gradients = gradient_moments(model, plan, self._batches, loss)
         return factors_of(model, plan, [task.inputs(batch) for batch in self._batches], gradients)
 
     @cached_property

@@ -7,7 +7,7 @@ how much a compression changed it.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -58,14 +58,17 @@ class Imitation:
         return batch
 
 
-def drawn_loss(task: Task, model: nn.Module, batch: Batch, generator: torch.Generator) -> Tensor:
-    """The cross-entropy with answers that are drawn from the model's own, added up.
+def drawn_loss(answers: Sequence[Tensor], generator: torch.Generator) -> Tensor:
+    """The cross-entropy with answers that are drawn from a model's own, added up.
 
     The second moment of its gradient is the Fisher information: the curvature of the divergence from the model.
+
+    Args:
+        answers: Logits, the choices in the last dimension, see `Task.answers`.
+        generator: Where chance comes from, on the CPU.
     """
-    found = task.answers(model, batch)
-    total = torch.zeros((), device=found[0].device)
-    for logits in found:
+    total = torch.zeros((), device=answers[0].device)
+    for logits in answers:
         flat = logits.float().flatten(0, -2)
         chances = flat.detach().softmax(-1)
         drawn = torch.multinomial(chances.cpu(), 1, generator=generator).squeeze(-1).to(flat.device)
