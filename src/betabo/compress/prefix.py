@@ -11,7 +11,7 @@ import torch
 from torch import Tensor, nn
 
 if TYPE_CHECKING:
-    from betabo.compress.tasks import Goal
+    from betabo.compress.tasks import Criterion
 
 _SAME = 1e-5  # relative difference of two losses that is rounding
 
@@ -30,7 +30,7 @@ class PrefixedLoss:
     """
 
     def __init__(
-        self, model: nn.Module, goal: Goal, blocks: Sequence[str], batches: Sequence[Mapping[str, Tensor]]
+        self, model: nn.Module, goal: Criterion, blocks: Sequence[str], batches: Sequence[Mapping[str, Tensor]]
     ) -> None:
         self._model, self._goal, self._blocks, self._batches = model, goal, list(blocks), batches
         self._skipped = 0

@@ -14,7 +14,7 @@ from betabo.compress.prefix import PrefixedLoss
 from betabo.compress.without_training import truncated_layer
 
 if TYPE_CHECKING:
-    from betabo.compress.tasks import Goal
+    from betabo.compress.tasks import Criterion
 
 RATIOS = (0.05, 0.15, 0.3, 0.6)
 """Ratios at which each coordinate is tried: a rise of the loss falls about tenfold from the first to the third."""
@@ -55,14 +55,14 @@ class Sensitivities:
         return cls(float(stored["base"]), losses)
 
 
-def mean_loss(model: nn.Module, goal: Goal, batches: Sequence[Mapping[str, Tensor]]) -> float:
+def mean_loss(model: nn.Module, goal: Criterion, batches: Sequence[Mapping[str, Tensor]]) -> float:
     """The mean loss over examples, in the mode that the model is in."""
     return PrefixedLoss(model, goal, (), batches).base
 
 
 def measure_sensitivities(
     model: nn.Module,
-    goal: Goal,
+    goal: Criterion,
     plan: CompressionPlan,
     factors: Mapping[str, Factors],
     batches: Sequence[Mapping[str, Tensor]],

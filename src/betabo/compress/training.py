@@ -23,7 +23,7 @@ from betabo.compress.pruning import RowPruner, keep_largest
 from betabo.compress.settings import Precision, Pruning, Training
 
 if TYPE_CHECKING:
-    from betabo.compress.tasks import Goal, Split, Task
+    from betabo.compress.tasks import Criterion, Split, Task
 
 _logger = logging.getLogger(__name__)
 
@@ -46,7 +46,7 @@ def learning_rates(training: Training) -> Tensor:
 
 def finetune(
     model: nn.Module,
-    goal: Goal,
+    goal: Criterion,
     split: Split,
     training: Training,
     pruning: Pruning | None = None,
@@ -143,7 +143,7 @@ class _Run:
     def __init__(
         self,
         model: nn.Module,
-        goal: Goal,
+        goal: Criterion,
         split: Split,
         training: Training,
         pruner: RowPruner | None,

@@ -62,7 +62,7 @@ DEVELOPMENT_IS_TEST = SplitRule(
 """For datasets whose test labels are secret."""
 
 
-class Goal(Protocol):
+class Criterion(Protocol):
     """What a model is trained for, and measured by: a task, or another model's answers to it."""
 
     def loss(self, model: nn.Module, batch: Batch) -> Tensor:
