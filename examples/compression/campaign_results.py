@@ -1,10 +1,11 @@
 """What the campaign of compressions came to: the tables and the figure of docs/compression.md.
 
-    python examples/compression/campaign_results.py collect out/campaign out/campaign-2
-    python examples/compression/campaign_results.py tables
+    python examples/compression/campaign_results.py collect out/campaign out/pilot
+    python examples/compression/campaign_results.py write
     python examples/compression/campaign_results.py figure
 
 `collect` puts the lines that campaign.py wrote into `docs/results/compression.parquet`, from which all else comes.
+A result has the name of its folder as its run: `pilot` is the one that our way was chosen by, from validation examples.
 Means are over the seeds of the training, with standard errors.
 """
 
@@ -21,8 +22,9 @@ import pandas as pd
 
 DOCS = Path(__file__).parents[2] / "docs"
 RUNS = DOCS / "results" / "compression.parquet"
+PAGE = DOCS / "compression.md"
 FIGURE = DOCS / "images" / "compression-sizes.svg"
-METRICS = {"sst2": "accuracy", "mrpc": "accuracy", "squadshifts": "f1"}
+METRICS = {"sst2": "accuracy", "mrpc": "accuracy", "squadshifts": "f1", "wikitext2": "perplexity"}
 TITLES = {"sst2": "SST-2", "mrpc": "MRPC", "squadshifts": "SQuADShifts"}
 OURS, OURS_NOW = "ours; trained", "ours"
 RIVALS = {
@@ -39,18 +41,20 @@ UNTRAINED = {
     "one ratio, plain": "one ratio, plain SVD",
     "magnitude": "magnitude pruning",
 }
-ROUNDS = 10_000
+EIGHT_BITS = 0.25
+"""Share of the bytes of float32 that eight bits take."""
+ROUNDS, PILOT = 10_000, "pilot"
 
 
 def collect(folders: Sequence[Path], runs: Path = RUNS) -> int:
     """Put the lines of some folders into one file; returns how many there are."""
-    found: dict[str, dict[str, Any]] = {}
+    found: dict[tuple[str, str], dict[str, Any]] = {}
     for folder in folders:
         for path in sorted(folder.rglob("rows-*.jsonl")):
             for line in path.read_text(encoding="utf-8").splitlines():
                 row = json.loads(line)
-                found.setdefault(row["key"], _flat(row))
-    table = pd.DataFrame(list(found.values())).sort_values("key", ignore_index=True)
+                found.setdefault((folder.name, row["key"]), {"run": folder.name, **_flat(row)})
+    table = pd.DataFrame(list(found.values())).sort_values(["run", "key"], ignore_index=True)
     runs.parent.mkdir(parents=True, exist_ok=True)
     table.to_parquet(runs, compression="zstd", index=False)
     return len(table)
@@ -86,7 +90,7 @@ def read(runs: Path = RUNS) -> pd.DataFrame:
 
 def compared(runs: pd.DataFrame) -> pd.DataFrame:
     """Test metrics by pair, size, way and seed, of what has all seeds."""
-    rows = runs[runs["part"].isin(["compare", "search"]) & runs["test"].notna()]
+    rows = runs[runs["part"].isin(["compare", "search"]) & runs["test"].notna() & (runs["run"] != PILOT)]
     return rows.pivot_table(index=["pair", "size", "way"], columns="seed", values="test").dropna()
 
 
@@ -96,17 +100,26 @@ def cell(values: Any) -> str:
     return f"{points.mean():.1f} ± {points.std(ddof=1) / np.sqrt(len(points)):.1f}"
 
 
+def _head(first: Sequence[str], pairs: Sequence[str]) -> str:
+    return f"| {' | '.join([*first, *(TITLES[pair] for pair in pairs)])} |"
+
+
+def _rule(texts: int, pairs: Sequence[str]) -> str:
+    return "|" + "---|" * texts + "---:|" * len(pairs)
+
+
 def main_table(runs: pd.DataFrame) -> list[str]:
     """Ours against all rivals that were trained, and eight bits."""
     table = compared(runs)
     pairs = [pair for pair in TITLES if pair in table.index.get_level_values("pair")]
-    lines = ["| | size | " + " | ".join(TITLES[pair] for pair in pairs) + " |", "|---|---|" + "---|" * len(pairs)]
+    lines = [_head(["", "size"], pairs), _rule(2, pairs)]
     for way, name in (("original", "original"), ("int8", "eight bits")):
         lines.append(f"| {name} | 1 | " + " | ".join(cell(table.loc[pair, 1.0, way]) for pair in pairs) + " |")
     for size in (0.5, 0.3, 0.15):
         for way, name in {OURS: "**ours**", "ours; trained; int8": "**ours, eight bits on top**", **RIVALS}.items():
             cells = [cell(table.loc[pair, size, way]) if (pair, size, way) in table.index else "" for pair in pairs]
-            lines.append(f"| {name} | {size:g} | " + " | ".join(cells) + " |")
+            if any(cells):
+                lines.append(f"| {name} | {size:g} | " + " | ".join(cells) + " |")
     return lines
 
 
@@ -114,10 +127,7 @@ def untrained_table(runs: pd.DataFrame) -> list[str]:
     """The same without any training."""
     table = compared(runs)
     pairs = [pair for pair in TITLES if pair in table.index.get_level_values("pair")]
-    lines = [
-        "| no training | size | " + " | ".join(TITLES[pair] for pair in pairs) + " |",
-        "|---|---|" + "---|" * len(pairs),
-    ]
+    lines = [_head(["no training", "size"], pairs), _rule(2, pairs)]
     for size in (0.5, 0.3, 0.15):
         for way, name in {OURS_NOW: "**ours**", **UNTRAINED}.items():
             lines.append(
@@ -127,20 +137,22 @@ def untrained_table(runs: pd.DataFrame) -> list[str]:
 
 
 def lost(runs: pd.DataFrame) -> list[str]:
-    """Where a rival of the same size has a higher mean on test examples, worst first."""
+    """Where a rival of the same size, or eight bits in fewer bytes, has a higher mean on test examples, worst first."""
     table = compared(runs)
     found = []
     for pair, size in sorted({(pair, size) for pair, size, _ in table.index if size < 1}):
-        ours = table.loc[pair, size, OURS]
-        for way, name in RIVALS.items():
-            if (pair, size, way) in table.index:
-                gap = table.loc[pair, size, way] - ours
+        rivals = {(size, way): name for way, name in RIVALS.items()}
+        if size > EIGHT_BITS:
+            rivals[1.0, "int8"] = "eight bits alone, 0.25 of the bytes"
+        for (of_size, way), name in rivals.items():
+            if (pair, of_size, way) in table.index:
+                gap = table.loc[pair, of_size, way] - table.loc[pair, size, OURS]
                 if gap.mean() > 0:
                     seeds = f"{int((gap > 0).sum())} of {len(gap)}"
                     cells = (TITLES[pair], f"{size:g}", name, f"{100 * gap.mean():.1f}", seeds)
                     found.append((gap.mean(), f"| {' | '.join(cells)} |"))
     rows = [line for _, line in sorted(found, reverse=True)]
-    return ["| | size | rival | ahead by | seeds |", "|---|---|---|---|---|", *rows] if rows else []
+    return ["| | our size | rival | ahead by | seeds |", "|---|---|---|---|---|", *rows]
 
 
 def recovered(runs: pd.DataFrame, rival: str, size: float = 0.3) -> dict[str, float]:
@@ -176,18 +188,40 @@ def contributions(runs: pd.DataFrame) -> list[str]:
         ("ours; trained", "ours; trained on labels", "the original's answers instead of labels, in these"),
         ("ours, rows; trained", "ours; trained", "rows, with training"),
     )
-    rows = runs[(runs["part"] == "compare") & (runs["size"] < 1)]
-    lines = ["| what | validation | test |", "|---|---|---|"]
+    rows = runs[runs["part"].isin(["compare", "parts"]) & (runs["size"] < 1)]
+    lines = ["| what | pairs | validation | test |", "|---|---|---|---|"]
     for with_it, without, what in steps:
         cells = []
         for split in ("validation", "test"):
-            table = rows.pivot_table(index=["pair", "size", "seed"], columns="way", values=split)
+            table = rows.pivot_table(index=["run", "pair", "size", "seed"], columns="way", values=split)
             if with_it not in table or without not in table:
                 break
-            mean, low, high = interval((100 * (table[with_it] - table[without])).dropna().to_numpy())
+            gains = (100 * (table[with_it] - table[without])).dropna().to_numpy()
+            mean, low, high = interval(gains)
             cells.append(f"{mean:+.1f} [{low:+.1f}, {high:+.1f}]")
         else:
-            lines.append(f"| {what} | {' | '.join(cells)} |")
+            lines.append(f"| {what} | {len(gains)} | {' | '.join(cells)} |")
+    return lines
+
+
+def latency_table(runs: pd.DataFrame) -> list[str]:
+    """Time for one example on a CPU, as a share of the original's."""
+    rows = runs[(runs["part"] == "latency") & runs["latency"].notna()]
+    table = rows.pivot_table(index=["pair", "size", "way"], values="latency")["latency"]
+    pairs = [pair for pair in TITLES if pair in table.index.get_level_values("pair")]
+    lines = [_head(["time of the original's", "size"], pairs), _rule(2, pairs)]
+    names = {
+        OURS: "**ours**",
+        "ours; trained; int8": "**ours, eight bits on top**",
+        "one ratio, inputs; trained on labels": "one ratio",
+        "LoSparse; trained on labels": "LoSparse",
+        "int8": "eight bits",
+    }
+    for size in (1.0, 0.5, 0.3, 0.15):
+        for way, name in names.items():
+            if any((pair, size, way) in table.index for pair in pairs):
+                times = (table[pair, size, way] / table[pair, 1.0, "original"] for pair in pairs)
+                lines.append(f"| {name} | {size:g} | " + " | ".join(f"{time:.2f}" for time in times) + " |")
     return lines
 
 
@@ -226,8 +260,8 @@ def kernel_table(runs: pd.DataFrame) -> list[str]:
     """Kernels in the search from sensitivities: the lowest divergence found, relative to Matérn's, pair by pair."""
     rows = runs[runs["part"] == "kernels"].copy()
     rows["best"] = rows["values"].map(min)
-    best = rows.pivot_table(index=["pair", "size", "seed"], columns="way", values="best").dropna()
-    fresh = rows.pivot_table(index=["pair", "size", "seed"], columns="way", values="fresh").dropna()
+    index = ["pair", "size", "seed"]
+    best, fresh = (rows.pivot_table(index=index, columns="way", values=value) for value in ("best", "fresh"))
     names = {
         "none": "no search, the five designs",
         "random": "random designs",
@@ -235,16 +269,35 @@ def kernel_table(runs: pd.DataFrame) -> list[str]:
         "beta-paper": "Beta (paper)",
         "beta-additive": "beta-additive, the default",
     }
-    lines = [
-        f"| divergence relative to Matérn's, {len(best)} pairs | where it is searched | on other examples |",
-        "|---|---|---|",
-    ]
+    lines = ["| relative to Matérn's | pairs | where it is searched | on other examples |", "|---|---|---|---|"]
     for way, name in names.items():
         cells = []
         for table in (best, fresh):
-            mean, low, high = np.exp(interval(np.log(table[way] / table["matern"]).to_numpy()))
-            cells.append(f"{mean:.3f} [{low:.3f}, {high:.3f}]")
-        lines.append(f"| {name} | {' | '.join(cells)} |")
+            ratios = np.log(table[way] / table["matern"]).dropna().to_numpy()
+            mean, low, high = np.exp(interval(ratios))
+            cells.append(f"{mean:.2f} [{low:.2f}, {high:.2f}]")
+        lines.append(f"| {name} | {len(ratios)} | {' | '.join(cells)} |")
+    return lines
+
+
+def causal_table(runs: pd.DataFrame) -> list[str]:
+    """The perplexity of a language model, without any training."""
+    rows = runs[runs["part"] == "causal"]
+    table = rows.pivot_table(index="way", columns="size", values="test")
+    sizes = sorted(table.columns, reverse=True)
+    names = {
+        "original": "original",
+        "ours": "**ours**",
+        "ours; int8": "**ours, eight bits on top**",
+        "one ratio, both": "one ratio, outputs weighed",
+        "one ratio, inputs": "one ratio, whitened",
+        "one ratio, plain": "one ratio, plain SVD",
+    }
+    lines = ["| perplexity | " + " | ".join(f"{size:g}" for size in sizes) + " |", "|---|" + "---:|" * len(sizes)]
+    for way, name in names.items():
+        if way in table.index:
+            cells = ["" if np.isnan(value) else f"{value:,.0f}" for value in table.loc[way, sizes]]
+            lines.append(f"| {name} | {' | '.join(cells)} |")
     return lines
 
 
@@ -256,8 +309,10 @@ def tables(runs: Path = RUNS) -> dict[str, list[str]]:
         "main": main_table,
         "untrained": untrained_table,
         "contributions": contributions,
+        "latency": latency_table,
         "paper": paper_table,
         "kernels": kernel_table,
+        "causal": causal_table,
     }
     return {name: make(rows) for name, make in made.items()}
 
@@ -298,13 +353,27 @@ def figure(runs: Path = RUNS, out: Path = FIGURE) -> None:
     panels.savefig(out, metadata={"Date": None})
 
 
-def _printed() -> Iterator[str]:
-    rows = read()
-    for name, lines in tables().items():
-        yield from (f"\n{name}\n", *lines)
+def written(page: str, found: dict[str, list[str]]) -> str:
+    """A page with its tables renewed."""
+    for name, lines in found.items():
+        start, end = f"<!-- table {name} -->\n", "<!-- end -->"
+        before, after = page.split(start)
+        page = before + start + "\n".join([*lines, ""]) + end + after.split(end, 1)[1]
+    return page
+
+
+def shares(runs: pd.DataFrame) -> Iterator[str]:
+    """What ours recovers at 0.3 of what one ratio for all loses."""
     for rival in ("one ratio, plain; trained on labels", "one ratio, inputs; trained on labels"):
-        shares = {pair: f"{share:.0%}" for pair, share in recovered(rows, rival).items()}
-        yield f"\nof what {rival!r} loses at 0.3, ours does not lose: {shares}"
+        found = {pair: f"{share:.0%}" for pair, share in recovered(runs, rival).items()}
+        yield f"of what {rival!r} loses at 0.3, ours does not lose: {found}"
+
+
+def write() -> None:
+    """Renew the tables of the page and the figure."""
+    PAGE.write_text(written(PAGE.read_text(encoding="utf-8"), tables()), encoding="utf-8")
+    figure()
+    print("\n".join(shares(read())))
 
 
 if __name__ == "__main__":
@@ -313,7 +382,8 @@ if __name__ == "__main__":
     collecting = commands.add_parser("collect", help="put results into one file")
     collecting.add_argument("folders", type=Path, nargs="+")
     collecting.set_defaults(call=lambda given: print(collect(given.folders), "results"))
-    commands.add_parser("tables", help="print all tables").set_defaults(call=lambda _: print("\n".join(_printed())))
-    commands.add_parser("figure", help="draw the figure").set_defaults(call=lambda _: figure())
+    commands.add_parser("write", help="renew the tables of the page and the figure").set_defaults(
+        call=lambda _: write()
+    )
     arguments = parser.parse_args()
     arguments.call(arguments)

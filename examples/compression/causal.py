@@ -52,7 +52,7 @@ def run(model: Path, data: Path, out: Path) -> None:
     from betabo.compress.pretrained import load_model
     from betabo.compress.problem import CompressionProblem
     from betabo.compress.settings import CompressionMethod, Training
-    from betabo.compress.tasks import Split, task_by_name
+    from betabo.compress.tasks import Split, TaskData, task_by_name
     from betabo.compress.whitening import factors_of
     from betabo.compress.without_training import eight_bits
 
@@ -65,8 +65,6 @@ def run(model: Path, data: Path, out: Path) -> None:
 
     def some(split: Split, count: int) -> Split:
         return split.subset(torch.randperm(len(split), generator=torch.Generator().manual_seed(0))[:count])
-
-    from betabo.compress.tasks import TaskData
 
     examples = TaskData(
         some(valid, 4 * EXAMPLES), some(valid, 6 * EXAMPLES).subset(range(4 * EXAMPLES, 6 * EXAMPLES)), some(test, TEST)
@@ -105,17 +103,18 @@ def run(model: Path, data: Path, out: Path) -> None:
         reached = small.compression.parameters / problem.plan.parameters
         return eight_bits(small) if bits == 8 else small, reached
 
-    file = out / "rows.jsonl"
-    done = {tuple(json.loads(line)["key"]) for line in file.read_text().splitlines()} if file.is_file() else set()
+    file = out / "rows-0.jsonl"
+    done = {json.loads(line)["key"] for line in file.read_text().splitlines()} if file.is_file() else set()
     for way, size, make in ways():
-        if (way, size) in done:
+        key = f"causal/wikitext2/0/{way}/{size}"
+        if key in done:
             continue
         start = time.perf_counter()
         small, reached = make()
-        metrics = problem.judge(small, short=True)
-        row = {"key": [way, size], "way": way, "size": size, "reached": reached, "test": metrics}
+        row = {"key": key, "part": "causal", "pair": "wikitext2", "seed": 0, "way": way, "size": size}
+        row |= {"reached": reached, "test": problem.judge(small, short=True), "seconds": time.perf_counter() - start}
         with file.open("a", encoding="utf-8") as lines:
-            lines.write(json.dumps({**row, "seconds": time.perf_counter() - start}) + "\n")
+            lines.write(json.dumps(row) + "\n")
         print(row, flush=True)
 
 
