@@ -62,7 +62,7 @@ class CompressionBySize:
         problem: The model, its task and its data.
         out: Folder where sensitivities are kept and models are stored; None to keep nothing.
         examples: Training examples to decompose for and to measure sensitivities on.
-        steps: Steps of training after compression, with the problem's batch and rate.
+        steps: Steps of training after compression, for `goal`, with the problem's batch and rate.
         keep: Share of the rows that each layer keeps beside its low-rank part. They are what that part leaves out:
             those that give the largest outputs, or with steps those that training keeps.
         int8: Whether the layers are rounded to eight bits in the end, on top of everything.
