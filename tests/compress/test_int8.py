@@ -8,7 +8,7 @@ import torch
 from torch import nn
 from torch.nn.functional import linear
 
-from betabo.compress.int8 import Int8CompactLinear, Int8Linear, int8_layer
+from betabo.compress.int8 import Int8CompactLinear, Int8Linear, evened, int8_layer
 from betabo.compress.layers import CompactLinear
 
 
@@ -64,3 +64,26 @@ def test_copies_and_new_weights_are_not_answered_from_memory() -> None:
         assert torch.equal(other(x), before)
     layer.load_state_dict(Int8Linear.of(2 * torch.eye(4)).state_dict(), assign=True)
     torch.testing.assert_close(layer(x), 2 * before)
+
+
+def test_evening_out_changes_nothing_but_what_is_rounded() -> None:
+    torch.manual_seed(0)
+    layer = CompactLinear(12, 10, 6, 2)
+    for parameter in layer.parameters():
+        torch.nn.init.normal_(parameter)
+    with torch.no_grad():
+        layer.right *= torch.logspace(2, -2, 6).unsqueeze(1)
+        layer.left *= torch.logspace(-2, 2, 6)
+    model = nn.Sequential(layer)
+    x = torch.randn(200, 12)
+    even = evened(model, [{"input": x}])
+    exact = model(x).detach()
+    torch.testing.assert_close(even(x).detach(), exact, rtol=1e-4, atol=1e-3)
+    assert (x @ even[0].right.T).abs().amax(0).tolist() == pytest.approx([1.0] * 6)
+
+    def error(found: nn.Module) -> float:
+        return float((int8_layer(found)(x).detach() - exact).norm() / exact.norm())
+
+    assert error(even[0]) < 0.2 * error(layer)
+    assert not layer._forward_pre_hooks
+    assert not even[0]._forward_pre_hooks

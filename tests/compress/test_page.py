@@ -49,7 +49,7 @@ def test_what_each_layer_costs_is_shown_where_it_was_measured() -> None:
     found = cells(html, "costs")
     assert found[2][2] == "0.12"
     assert {cell for row in found[1:] for cell in row[1:]} == {"0", "0.12"}
-    assert "loss of 0.5 rises when one layer alone is compressed to a ratio of 0.15" in html
+    assert "How much the loss rises when one layer alone is compressed to a ratio of 0.15" in html
     assert 'id="costs"' not in page()
 
 

@@ -12,6 +12,7 @@ from torch import Tensor, nn
 from betabo.compress.layers import CompactLinear
 from betabo.compress.plan import CompressionPlan
 from betabo.compress.without_training import compress_model
+from compress.size_case import trained_problem
 
 ARCHITECTURES = ["tiny_vit", "tiny_bert", "tiny_gpt2", "tiny_deberta"]
 
@@ -179,3 +180,18 @@ def test_bad_input_is_named() -> None:
         compress_model(compress_model(model, 0.2), 0.2)
     with pytest.raises(ValueError, match="ReLU has no linear layer"):
         compress_model(nn.ReLU(), 0.2)
+
+
+def test_with_logits_the_answers_change_less() -> None:
+    problem = trained_problem()
+    train, validation = (problem.task.inputs(split.tensors) for split in (problem.data.train, problem.data.validation))
+
+    def divergence(**options: Any) -> float:
+        small = compress_model(problem.model, 0.1, keep=0.0, calibration=[train], **options)
+        with torch.no_grad():
+            before, after = (model(**validation).logits.log_softmax(-1) for model in (problem.model, small))
+        return float((before.exp() * (before - after)).sum(-1).mean())
+
+    assert divergence(logits=lambda output: output.logits) < 0.1 * divergence()
+    with pytest.raises(ValueError, match="logits are given without examples"):
+        compress_model(problem.model, 0.1, logits=lambda output: output.logits)

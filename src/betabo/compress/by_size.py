@@ -14,7 +14,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
 
 import torch
 from torch import Tensor, nn
@@ -25,6 +25,8 @@ from betabo.compress.counting import measure_latencies
 from betabo.compress.figures import ModelFigures, figures_of, int8_model, table_rows
 from betabo.compress.finish import write_model
 from betabo.compress.front import FRONT_FILE, SizedModel, read_front
+from betabo.compress.imitation import DIVERGENCE, Imitation, drawn_loss, with_reference
+from betabo.compress.int8 import evened
 from betabo.compress.layers import Factors
 from betabo.compress.page import CompressionPage
 from betabo.compress.preparation import write_json
@@ -35,8 +37,11 @@ from betabo.compress.settings import EXAMPLES
 from betabo.compress.store import CompressedModel
 from betabo.compress.timing import layer_costs
 from betabo.compress.training import finetune
-from betabo.compress.whitening import factors_of
+from betabo.compress.whitening import factors_of, gradient_moments
 from betabo.compress.without_training import eight_bits, truncate
+
+if TYPE_CHECKING:
+    from betabo.compress.tasks import Split, Task
 
 FINALISTS = 3
 """Designs of a search that are trained for a quarter of the steps, if there are any, before one is trained for all."""
@@ -45,7 +50,7 @@ SIZES = (0.1, 0.15, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9)
 """Sizes of a front."""
 
 SENSITIVITIES_FILE = "sensitivities.json"
-_BATCH = 32  # examples of a forward pass, which a small machine has the memory for
+_BATCH = {"cpu": 32, "cuda": 256}  # examples of a forward pass, which a small machine has the memory for
 _HALVINGS = 6  # of the range of sizes, when the smallest good one is looked for: to a sixty-fourth
 _TIMINGS = 5  # whole models that are timed when a latency is looked for
 
@@ -57,7 +62,7 @@ class CompressionBySize:
         problem: The model, its task and its data.
         out: Folder where sensitivities are kept and models are stored; None to keep nothing.
         examples: Training examples to decompose for and to measure sensitivities on.
-        steps: Steps of training after compression, with the problem's batch and rate.
+        steps: Steps of training after compression, for `goal`, with the problem's batch and rate.
         keep: Share of the rows that each layer keeps beside its low-rank part. They are what that part leaves out:
             those that give the largest outputs, or with steps those that training keeps.
         int8: Whether the layers are rounded to eight bits in the end, on top of everything.
@@ -96,9 +101,15 @@ class CompressionBySize:
 
     @cached_property
     def factors(self) -> dict[str, Factors]:
-        """The decomposition of each layer, the best for its outputs."""
-        inputs = [self.problem.task.inputs(batch) for batch in self._batches]
-        return factors_of(self.problem.model, self.problem.plan, inputs)
+        """The decomposition of each layer, the best for those of its outputs that the answers depend on."""
+        model, plan, task = self.problem.model, self.problem.plan, self.problem.task
+        generator = torch.Generator().manual_seed(self.problem.method.seed)
+
+        def loss(batch: dict[str, Tensor]) -> Tensor:
+            return drawn_loss(task.answers(model, batch), generator)
+
+        gradients = gradient_moments(model, plan, self._batches, loss)
+        return factors_of(model, plan, [task.inputs(batch) for batch in self._batches], gradients)
 
     @cached_property
     def sensitivities(self) -> Sensitivities:
@@ -111,12 +122,22 @@ class CompressionBySize:
                 return Sensitivities.from_json(stored)
         problem = self.problem
         found = measure_sensitivities(
-            problem.model, problem.task, problem.plan, self.factors, self._batches, progress=self._on_progress
+            problem.model, self.goal, problem.plan, self.factors, self._batches, progress=self._on_progress
         )
         if path is not None:
             path.parent.mkdir(parents=True, exist_ok=True)
             write_json(path, {"key": key, **found.to_json()})
         return found
+
+    @cached_property
+    def goal(self) -> Task | Imitation:
+        """What is measured on examples, and trained for: to answer as the original does.
+
+        Where an answer is one of very many, as in language modelling, it is the task itself: the answers of the
+        original would take too much memory.
+        """
+        task = self.problem.task
+        return Imitation(task) if task.has_few_answers else task
 
     def at(self, size: float) -> SizedModel:
         """The compression to a size.
@@ -147,8 +168,8 @@ class CompressionBySize:
             model = self._truncated(ratios) if model is None else model
             losses = finetune(
                 model,
-                problem.task,
-                problem.data.train,
+                self.goal,
+                self._training_examples,
                 replace(problem.method.training, steps=self.steps),
                 replace(problem.method.pruning, keep=self.keep) if self.keep else None,
                 seed=problem.method.seed,
@@ -159,6 +180,8 @@ class CompressionBySize:
             materialise_layers(model)
         else:
             model = self._truncated(ratios)
+        if self.int8:
+            model = evened(model, [problem.task.inputs(batch) for batch in self._batches])
         made, result = problem.judged(model, chosen, self.keep, start, short=True, int8=self.int8)
         return SizedModel(size, dict(ratios), result, losses, made)
 
@@ -323,6 +346,7 @@ class CompressionBySize:
             points={name: (figures.size, task.badness(figures.validation)[1]) for name, figures in table.items()},
             front=[(point.result.size, task.badness(point.result.metrics)[1]) for point in front],
             sensitivities=self.sensitivities,
+            measured=DIVERGENCE if isinstance(self.goal, Imitation) else "the loss",
             losses=chosen.losses,
         )
 
@@ -355,12 +379,12 @@ class CompressionBySize:
         brief.steps, brief.int8 = math.ceil(self.steps / 4), False
 
         def loss(ratios: dict[str, float]) -> float:
-            return mean_loss(brief._model_of(brief.made(1.0, ratios)), self.problem.task, self._other_batches)
+            return mean_loss(brief._model_of(brief.made(1.0, ratios)), self.goal, self._other_batches)
 
         return min(sorted(designs, key=self._loss)[:FINALISTS], key=loss)
 
     def _loss(self, ratios: Mapping[str, float]) -> float:
-        return mean_loss(self._truncated(ratios), self.problem.task, self._other_batches)
+        return mean_loss(self._truncated(ratios), self.goal, self._other_batches)
 
     def _truncated(self, ratios: Mapping[str, float]) -> CompressedModel:
         problem = self.problem
@@ -382,11 +406,20 @@ class CompressionBySize:
         others = slice(self._examples, 2 * self._examples)
         return self._chosen(others) if len(self.problem.data.train) >= others.stop else self._batches
 
+    @cached_property
+    def _training_examples(self) -> Split:
+        """No more than training looks at."""
+        return self._some(slice(0, self.steps * self.problem.method.training.batch))
+
     def _chosen(self, part: slice) -> list[dict[str, Tensor]]:
-        train = self.problem.data.train
-        order = torch.randperm(len(train), generator=torch.Generator().manual_seed(self.problem.method.seed))
-        split = train.subset(order[part].sort().values)
-        return list(short_batches(split.to(self.problem.device), _BATCH)[1])
+        return list(short_batches(self._some(part), _BATCH[self.problem.device.type])[1])
+
+    def _some(self, part: slice) -> Split:
+        """Some training examples, drawn at random, with what the goal needs beside them."""
+        problem = self.problem
+        order = torch.randperm(len(problem.data.train), generator=torch.Generator().manual_seed(problem.method.seed))
+        split = problem.data.train.subset(order[part].sort().values).to(problem.device)
+        return with_reference(problem.model, problem.task, split) if isinstance(self.goal, Imitation) else split
 
     def _key(self) -> str:
         """What sensitivities depend on: the weights, the coordinates and the examples."""

@@ -38,6 +38,7 @@ class CompressionPage:
         points: Size and badness by name: the original, the compression, one ratio for all.
         front: The same of compressions of the same model to other sizes.
         sensitivities: What each coordinate was found to be worth, if it was measured.
+        measured: What rises as a coordinate is compressed.
         losses: The loss at each step of training.
     """
 
@@ -49,6 +50,7 @@ class CompressionPage:
     points: Mapping[str, tuple[float, float]]
     front: Sequence[tuple[float, float]] = ()
     sensitivities: Sensitivities | None = None
+    measured: str = "the loss"
     losses: Sequence[float] = ()
 
     def html(self) -> str:
@@ -101,10 +103,8 @@ class CompressionPage:
             return sum(dict(sensitivities.rises(name))[ratio] for name in groups)
 
         most = max((dict(sensitivities.rises(name))[ratio] for name in self.plan.coordinates), default=0.0) or 1.0
-        caption = (
-            f"How much the loss of {sensitivities.base:.4g} rises when one layer alone is compressed to a ratio of "
-        )
-        caption += f"{ratio:g}, on examples of the training data."
+        caption = f"How much {self.measured} rises when one layer alone is compressed to a ratio of {ratio:g}, on "
+        caption += "examples of the training data."
         if self.plan.group == "block":
             caption += " Layers of one block were compressed together: each cell is that of its block."
         title = "What each layer costs"

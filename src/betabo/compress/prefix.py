@@ -11,7 +11,7 @@ import torch
 from torch import Tensor, nn
 
 if TYPE_CHECKING:
-    from betabo.compress.tasks import Task
+    from betabo.compress.tasks import Criterion
 
 _SAME = 1e-5  # relative difference of two losses that is rounding
 
@@ -24,15 +24,15 @@ class PrefixedLoss:
 
     Args:
         model: The model, in evaluation mode. It may change between two calls, but not in the blocks that are skipped.
-        task: What it does.
+        goal: What it is measured by.
         blocks: Paths of its blocks, in order.
         batches: Examples with their labels, where the model is.
     """
 
     def __init__(
-        self, model: nn.Module, task: Task, blocks: Sequence[str], batches: Sequence[Mapping[str, Tensor]]
+        self, model: nn.Module, goal: Criterion, blocks: Sequence[str], batches: Sequence[Mapping[str, Tensor]]
     ) -> None:
-        self._model, self._task, self._blocks, self._batches = model, task, list(blocks), batches
+        self._model, self._goal, self._blocks, self._batches = model, goal, list(blocks), batches
         self._skipped = 0
         self._memory: dict[str, list[Any]] = {}
         self.base = self._mean()
@@ -56,7 +56,7 @@ class PrefixedLoss:
         for number, batch in enumerate(self._batches):
             count = len(next(iter(batch.values())))
             with self._answered(number):
-                total += float(self._task.loss(self._model, dict(batch))) * count
+                total += float(self._goal.loss(self._model, dict(batch))) * count
             examples += count
         return total / examples
 
@@ -75,7 +75,7 @@ class PrefixedLoss:
                 hooks.callback(handle.remove)
             for number, batch in enumerate(self._batches):
                 with self._answered(number):
-                    self._task.loss(self._model, dict(batch))
+                    self._goal.loss(self._model, dict(batch))
         return found
 
     @contextmanager

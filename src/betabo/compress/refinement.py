@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from betabo.compress.allocation import CAUTIONS
 from betabo.compress.plan import CompressionPlan
 from betabo.compress.sensitivity import Sensitivities
+from betabo.optimizer import Config
 from betabo.search import minimize
 
 REACH = math.log(4.0)
@@ -34,6 +35,7 @@ def refined_designs(
     count: int,
     *,
     seed: int = 0,
+    config: Config | None = None,
 ) -> list[dict[str, float]]:
     """Search for designs with a lower loss.
 
@@ -44,6 +46,7 @@ def refined_designs(
         loss: The loss of a design.
         count: Designs that are tried.
         seed: Seed of the search.
+        config: Kernel and acquisition function of the search; None for the defaults.
 
     Returns:
         All that were tried.
@@ -59,7 +62,7 @@ def refined_designs(
 
     origin = [0.0] * features.shape[1] + [CAUTIONS[1]]
     bounds = [(-1.0, 1.0)] * features.shape[1] + [(0.0, 1.0)]
-    minimize(evaluate, bounds, budget=count, initial=[origin], seed=seed)
+    minimize(evaluate, bounds, budget=count, initial=[origin], seed=seed, config=config)
     return tried
 
 

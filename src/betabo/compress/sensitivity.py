@@ -14,7 +14,7 @@ from betabo.compress.prefix import PrefixedLoss
 from betabo.compress.without_training import truncated_layer
 
 if TYPE_CHECKING:
-    from betabo.compress.tasks import Task
+    from betabo.compress.tasks import Criterion
 
 RATIOS = (0.05, 0.15, 0.3, 0.6)
 """Ratios at which each coordinate is tried: a rise of the loss falls about tenfold from the first to the third."""
@@ -55,14 +55,14 @@ class Sensitivities:
         return cls(float(stored["base"]), losses)
 
 
-def mean_loss(model: nn.Module, task: Task, batches: Sequence[Mapping[str, Tensor]]) -> float:
+def mean_loss(model: nn.Module, goal: Criterion, batches: Sequence[Mapping[str, Tensor]]) -> float:
     """The mean loss over examples, in the mode that the model is in."""
-    return PrefixedLoss(model, task, (), batches).base
+    return PrefixedLoss(model, goal, (), batches).base
 
 
 def measure_sensitivities(
     model: nn.Module,
-    task: Task,
+    goal: Criterion,
     plan: CompressionPlan,
     factors: Mapping[str, Factors],
     batches: Sequence[Mapping[str, Tensor]],
@@ -74,14 +74,14 @@ def measure_sensitivities(
 
     Args:
         model: The model, in evaluation mode. It is as before when this returns.
-        task: What it does.
+        goal: What it is measured by.
         plan: Its plan.
         factors: The factors of each layer by name.
         batches: Examples with their labels, where the model is.
         ratios: The ratios.
         progress: Called with the number of coordinates that are done, and of all.
     """
-    loss = PrefixedLoss(model, task, blocks_of(model), batches)
+    loss = PrefixedLoss(model, goal, blocks_of(model), batches)
     losses: dict[str, dict[float, float]] = {}
     for coordinate in plan.coordinates:
         layers = [layer for layer in plan.layers if layer.group == coordinate]

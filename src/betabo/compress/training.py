@@ -23,7 +23,7 @@ from betabo.compress.pruning import RowPruner, keep_largest
 from betabo.compress.settings import Precision, Pruning, Training
 
 if TYPE_CHECKING:
-    from betabo.compress.tasks import Split, Task
+    from betabo.compress.tasks import Criterion, Split, Task
 
 _logger = logging.getLogger(__name__)
 
@@ -46,7 +46,7 @@ def learning_rates(training: Training) -> Tensor:
 
 def finetune(
     model: nn.Module,
-    task: Task,
+    goal: Criterion,
     split: Split,
     training: Training,
     pruning: Pruning | None = None,
@@ -62,7 +62,7 @@ def finetune(
 
     Args:
         model: The model.
-        task: What it is trained for.
+        goal: What it is trained for.
         split: The examples; their tensors should be on the device already if it is to be quick.
         training: How to train.
         pruning: How to prune, None to leave all rows.
@@ -89,7 +89,7 @@ def finetune(
     mode = model.training
     model.train()
     with _seeded(seed):
-        run = _Run(model, task, split.to(device), training, pruner, seed, device, short=short)
+        run = _Run(model, goal, split.to(device), training, pruner, seed, device, short=short)
         losses = run.to_the_end(progress)
     model.train(mode)
     model.zero_grad(set_to_none=True)
@@ -143,7 +143,7 @@ class _Run:
     def __init__(
         self,
         model: nn.Module,
-        task: Task,
+        goal: Criterion,
         split: Split,
         training: Training,
         pruner: RowPruner | None,
@@ -153,7 +153,7 @@ class _Run:
         short: bool,
     ) -> None:
         self._short = short and device.type == "cpu"  # a recorded step has one shape
-        self._model, self._task, self._split, self._training = model, task, split, training
+        self._model, self._goal, self._split, self._training = model, goal, split, training
         self._pruner, self._device = pruner, device
         self._position = torch.zeros(1, dtype=torch.long, device=device)
         self._order = _order(len(split), training, seed).to(device)
@@ -184,10 +184,10 @@ class _Run:
     def _step(self) -> None:
         rows = self._order.index_select(0, self._position).squeeze(0)
         batch = {name: tensor.index_select(0, rows) for name, tensor in self._split.tensors.items()}
-        batch = self._task.augment(shortened(batch) if self._short else batch)
+        batch = self._goal.augment(shortened(batch) if self._short else batch)
         self._optimizer.zero_grad(set_to_none=True)
         with _arithmetic(self._device, self._training.precision):
-            loss = self._task.loss(self._model, batch)
+            loss = self._goal.loss(self._model, batch)
         with _arithmetic(self._device, "tf32"):
             loss.backward()
         nn.utils.clip_grad_norm_(self._parameters, self._training.clip, foreach=True)
@@ -254,12 +254,19 @@ class _Recorder:
         """Record a step; returns what replays it."""
         graph = torch.cuda.CUDAGraph()
         torch.cuda.synchronize(self._device)
-        with torch.cuda.stream(self._stream):
-            graph.capture_begin(pool=self._pool)
-            try:
-                step()
-            finally:
-                graph.capture_end()
+        place = torch.cuda.current_device() if self._device.index is None else self._device.index
+        generator = torch.cuda.default_generators[place]
+        before = generator.clone_state()
+        try:
+            with torch.cuda.stream(self._stream):
+                graph.capture_begin(pool=self._pool)
+                try:
+                    step()
+                finally:
+                    graph.capture_end()
+        except RuntimeError:
+            generator.graphsafe_set_state(before)  # its own would wait for the end of the recording for ever
+            raise
         torch.cuda.current_stream(self._device).wait_stream(self._stream)
         return graph.replay
 

@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
-from typing import TypeVar, cast
+from typing import Any, TypeVar, cast
 
+import torch
 from torch import Tensor, nn
 
+from betabo.compress.imitation import drawn_loss
 from betabo.compress.int8 import int8_layer
 from betabo.compress.layers import Factors, LoSparseLinear, rows_of
 from betabo.compress.plan import CompressionPlan, LayerInfo, Ratios
 from betabo.compress.settings import Group
 from betabo.compress.store import CompressedModel, as_compressed
 from betabo.compress.structure import Structure
-from betabo.compress.whitening import factors_of
+from betabo.compress.whitening import factors_of, gradient_moments
 
 Model = TypeVar("Model", bound=nn.Module)
 
@@ -28,6 +30,7 @@ def compress_model(
     group: Group = "layer",
     plan: CompressionPlan | None = None,
     calibration: Iterable[Mapping[str, Tensor]] | None = None,
+    logits: Callable[[Any], Tensor] | None = None,
 ) -> Model:
     """A compressed copy of a model: low rank plus a few rows in each layer, nothing masked, nothing trained.
 
@@ -45,13 +48,17 @@ def compress_model(
         plan: The plan of the model where it is known; `group` is the plan's then.
         calibration: Batches of some hundred examples, each the arguments of the model's `forward`, where the model is.
             They make a great difference.
+        logits: Takes the logits out of what the model returns, such as `lambda output: output.logits`, the choices in
+            the last dimension. With it, outputs of layers count by how much the answers for the examples depend on
+            them, which makes as great a difference again. The model is used in the mode that it is in.
 
     Returns:
         A model of the same class, with `save_pretrained(folder)`, which `load_compressed` reads, and with its
         `Structure` as `compression`.
 
     Raises:
-        ValueError: A ratio or `keep` is out of range, or there is nothing to compress.
+        ValueError: A ratio or `keep` is out of range, there is nothing to compress, or `logits` comes without
+            examples.
 
     Example:
         >>> blocks = [nn.Sequential(nn.Linear(64, 64), nn.ReLU()) for _ in range(3)]
@@ -63,8 +70,26 @@ def compress_model(
         raise ValueError(f"this {type(model).__name__} is compressed already; compress the original instead.")
     if not 0 <= keep <= 1:
         raise ValueError(f"keep is {keep!r}, expected a share of the rows from 0 to 1.")
+    if logits is not None and calibration is None:
+        raise ValueError("logits are given without examples; give some as calibration.")
     plan = CompressionPlan.of(model, group) if plan is None else plan
-    return truncate(model, plan, plan.ratios(ranks), keep, factors_of(model, plan, calibration))
+    batches = None if calibration is None else list(calibration)
+    gradients = None if logits is None or batches is None else _gradients(model, plan, batches, logits)
+    return truncate(model, plan, plan.ratios(ranks), keep, factors_of(model, plan, batches, gradients))
+
+
+def _gradients(
+    model: nn.Module,
+    plan: CompressionPlan,
+    batches: Iterable[Mapping[str, Tensor]],
+    logits: Callable[[Any], Tensor],
+) -> dict[str, Tensor]:
+    generator = torch.Generator().manual_seed(0)
+
+    def loss(batch: dict[str, Tensor]) -> Tensor:
+        return drawn_loss([logits(model(**batch))], generator)
+
+    return gradient_moments(model, plan, batches, loss)
 
 
 def truncate(

@@ -6,12 +6,13 @@ from betabo.compress.tasks.classification import TextClassification
 from betabo.compress.tasks.images import ImageClassification
 from betabo.compress.tasks.language import LanguageModelling
 from betabo.compress.tasks.split import Split, TaskData
-from betabo.compress.tasks.task import DEVELOPMENT_IS_TEST, Batch, Kind, SplitRule, Task
+from betabo.compress.tasks.task import DEVELOPMENT_IS_TEST, Batch, Criterion, Kind, SplitRule, Task
 
 __all__ = [
     "DEVELOPMENT_IS_TEST",
     "TASKS",
     "Batch",
+    "Criterion",
     "ImageClassification",
     "Kind",
     "LanguageModelling",

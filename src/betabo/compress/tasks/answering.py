@@ -111,20 +111,25 @@ class QuestionAnswering(Task):
 
     def loss(self, model: nn.Module, batch: Batch) -> Tensor:
         """The mean cross-entropy of the first and of the last token of the answer, half of each."""
-        output = model(**self.inputs(batch))
-        first = nn.functional.cross_entropy(output.start_logits.float(), batch["start"], ignore_index=-1)
-        last = nn.functional.cross_entropy(output.end_logits.float(), batch["end"], ignore_index=-1)
+        starts, ends = self.answers(model, batch)
+        first = nn.functional.cross_entropy(starts.float(), batch["start"], ignore_index=-1)
+        last = nn.functional.cross_entropy(ends.float(), batch["end"], ignore_index=-1)
         return (first + last) / 2
+
+    def answers(self, model: nn.Module, batch: Batch) -> tuple[Tensor, ...]:
+        """The logits of the first and of the last token of the answer."""
+        output = model(**self.inputs(batch))
+        return output.start_logits, output.end_logits
 
     def predictions(self, model: nn.Module, batch: Batch) -> Batch:
         """The best span of each window: its `score` (the sum of two logits), and its `start` and `end`.
 
         All spans of up to `max_answer` tokens of the context are compared.
         """
-        output = model(**self.inputs(batch))
+        starts, ends = self.answers(model, batch)
         outside = ~batch["context"]
-        first = output.start_logits.float().masked_fill(outside, -torch.inf)
-        last = output.end_logits.float().masked_fill(outside, -torch.inf)
+        first = starts.float().masked_fill(outside, -torch.inf)
+        last = ends.float().masked_fill(outside, -torch.inf)
         longest = min(self.max_answer, first.shape[1])
         padded = nn.functional.pad(last, (0, longest - 1), value=-torch.inf)
         scores = first[:, :, None] + padded.unfold(1, longest, 1)  # windows x first token x further tokens

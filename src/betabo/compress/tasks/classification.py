@@ -97,11 +97,15 @@ class TextClassification(Task):
 
     def loss(self, model: nn.Module, batch: Batch) -> Tensor:
         """The mean cross-entropy."""
-        return nn.functional.cross_entropy(model(**self.inputs(batch)).logits.float(), batch["label"])
+        return nn.functional.cross_entropy(self.answers(model, batch)[0].float(), batch["label"])
+
+    def answers(self, model: nn.Module, batch: Batch) -> tuple[Tensor, ...]:
+        """The logits of the classes."""
+        return (model(**self.inputs(batch)).logits,)
 
     def predictions(self, model: nn.Module, batch: Batch) -> Batch:
         """The number of the likeliest class, `label`."""
-        return {"label": model(**self.inputs(batch)).logits.argmax(-1)}
+        return {"label": self.answers(model, batch)[0].argmax(-1)}
 
     def guessed(self, split: Split) -> float | None:
         """The share of the most frequent class."""

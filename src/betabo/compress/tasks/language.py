@@ -39,6 +39,7 @@ class LanguageModelling(Task):
 
     kind: ClassVar[Kind] = "language-modelling"
     metric: ClassVar[str] = "accuracy"
+    has_few_answers: ClassVar[bool] = False
 
     name: str = "language-modelling"
     dataset: str | None = None
@@ -101,6 +102,10 @@ class LanguageModelling(Task):
         """The mean cross-entropy of the next token, in nats."""
         logits, target = self._next(model, batch)
         return nn.functional.cross_entropy(logits.flatten(0, 1).float(), target.flatten())
+
+    def answers(self, model: nn.Module, batch: Batch) -> tuple[Tensor, ...]:
+        """The logits of each token but the first."""
+        return (self._next(model, batch)[0],)
 
     def predictions(self, model: nn.Module, batch: Batch) -> Batch:
         """For each block the sum of the cross-entropies in nats, `nats`, and how many tokens were right, `correct`."""

@@ -9,7 +9,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, ClassVar, Literal, Self, TypeAlias
+from typing import Any, ClassVar, Literal, Protocol, Self, TypeAlias
 
 from torch import Tensor, nn
 
@@ -62,6 +62,16 @@ DEVELOPMENT_IS_TEST = SplitRule(
 """For datasets whose test labels are secret."""
 
 
+class Criterion(Protocol):
+    """What a model is trained for, and measured by: a task, or another model's answers to it."""
+
+    def loss(self, model: nn.Module, batch: Batch) -> Tensor:
+        """The mean loss over a batch, a scalar."""
+
+    def augment(self, batch: Batch) -> Batch:
+        """A random variation of a batch, for training."""
+
+
 class Task(ABC):
     """A kind of data with a loss and a metric.
 
@@ -71,6 +81,7 @@ class Task(ABC):
     Attributes:
         kind: The kind of model it needs.
         metric: Name of the main metric, in [0, 1], larger is better; the error of a model is 1 - metric.
+        has_few_answers: Whether the logits of some thousand examples take little memory.
         name: Name of the task, also the prefix of its files in a folder.
         dataset: Where its data are when nothing else is said: a dataset on the hub, or None.
         rule: Which parts of the data serve for what.
@@ -78,6 +89,7 @@ class Task(ABC):
 
     kind: ClassVar[Kind]
     metric: ClassVar[str]
+    has_few_answers: ClassVar[bool] = True
     name: str
     dataset: str | None
     rule: SplitRule
@@ -110,6 +122,10 @@ class Task(ABC):
     @abstractmethod
     def loss(self, model: nn.Module, batch: Batch) -> Tensor:
         """The mean loss over a batch, a scalar."""
+
+    @abstractmethod
+    def answers(self, model: nn.Module, batch: Batch) -> tuple[Tensor, ...]:
+        """What a model chooses between: logits, the choices in the last dimension, for each choice that it makes."""
 
     @abstractmethod
     def predictions(self, model: nn.Module, batch: Batch) -> Batch:
