@@ -250,7 +250,7 @@ def cell(by_problem: dict[str, list[float]]) -> str:
     logs = np.concatenate(list(by_problem.values()))
     mean, low, high = interval(by_problem)
     won, lost = int((logs < 0).sum()), int((logs > 0).sum())
-    return f"{mean:.2f} [{low:.2f}, {high:.2f}], {won}/{len(logs) - won - lost}/{lost}"
+    return f"{mean:.2g} [{low:.2g}, {high:.2g}], {won}/{len(logs) - won - lost}/{lost}"
 
 
 def table(arguments: argparse.Namespace) -> None:
