@@ -250,16 +250,16 @@ def cell(by_problem: dict[str, list[float]]) -> str:
     logs = np.concatenate(list(by_problem.values()))
     mean, low, high = interval(by_problem)
     won, lost = int((logs < 0).sum()), int((logs > 0).sum())
-    return f"{mean:.2f} [{low:.2f}, {high:.2f}], {won}/{len(logs) - won - lost}/{lost}"
+    return f"{mean:.2g} [{low:.2g}, {high:.2g}], {won}/{len(logs) - won - lost}/{lost}"
 
 
 def table(arguments: argparse.Namespace) -> None:
     """Print a row for each peer, and one for each problem beside TPE with groups."""
     runs = read(arguments.runs)
     print("| our regret relative to | after 25 evaluations | after 50 |\n|---|---|---|")
-    for method in ("tpe-groups", "gp", "random"):
+    for method in ("tpe-groups", "random"):
         print(f"| {method} | {' | '.join(cell(pairs(runs, method, count)) for count in (25, 50))} |")
-    print("\n| problem | relative to tpe-groups, after 50 |\n|---|---|")
+    print("\n| conditional problem | relative to tpe-groups, after 50 |\n|---|---|")
     for problem, logs in sorted(pairs(runs, "tpe-groups", 50).items(), key=lambda entry: -np.mean(entry[1])):
         print(f"| {problem} | {cell({problem: logs})} |")
 

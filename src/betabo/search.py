@@ -16,7 +16,7 @@ from betabo.optimizer.callers import Executor, make_caller
 from betabo.optimizer.config import Config
 from betabo.optimizer.evaluation import OnError, check_objective, check_on_error
 from betabo.optimizer.known import KnownPoints
-from betabo.optimizer.loop import PlainSearch, Search, run_search
+from betabo.optimizer.loop import MemorySearch, Search, run_search
 from betabo.optimizer.optimizer import Optimizer
 from betabo.optimizer.progress import SearchProgress, show_progress
 from betabo.optimizer.result import SearchResult
@@ -172,7 +172,7 @@ def minimize(
         if study is None:
             if storage != _STORAGE and not earlier:
                 raise ValueError(f"storage is {storage!r} without a study; pass study=, the name that it is to have.")
-            search = PlainSearch(Optimizer(whole, seed=seed, config=config, **settings), budget, confirm)
+            search = MemorySearch(Optimizer(whole, seed=seed, config=config, **settings), budget, confirm)
         else:
             if confirm:
                 raise ValueError(f"confirm is {confirm!r} with study={study!r}, expected 0: a study has no share kept.")

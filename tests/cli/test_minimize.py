@@ -3,6 +3,8 @@ from __future__ import annotations
 import json
 import re
 import sqlite3
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -278,3 +280,10 @@ def test_a_run_of_failures_is_a_failure(betabo: Betabo) -> None:
     result = betabo("minimize", "train.py:broken", *SPACE, "--trials", "12", *SOBOL)
     assert result.exit_code == 1
     assert "error: the last 10 trials failed" in result.stderr
+
+
+def test_the_process_in_front_imports_no_model() -> None:
+    code = (
+        "import sys, betabo.cli.run, betabo.studies.plan, betabo.studies.beginning; assert 'torch' not in sys.modules"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True)

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import math
+import subprocess
+import sys
 from typing import Any
 
 import pytest
 from gpytorch.kernels import RBFKernel
 
-from betabo.acquisition.catalogue import srinivas_schedule
+from betabo.acquisition.catalogue import DEFAULT_BETA, srinivas_schedule
 from betabo.optimizer import Config
 
 
@@ -90,3 +92,11 @@ def test_it_is_given_as_a_whole_or_in_single_settings() -> None:
         Config.of(config, {"kernel": "beta", "noise": "none"})
     with pytest.raises(TypeError, match="unknown setting colour, expected some of kernel, acquisition"):
         Config.of(None, {"colour": "red"})
+
+
+def test_a_configuration_of_defaults_needs_no_model() -> None:
+    assert Config.beta == DEFAULT_BETA
+    code = (
+        "import sys; from betabo.optimizer.config import Config; Config(noise=0.1); assert 'torch' not in sys.modules"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True)

@@ -6,12 +6,12 @@ import pytest
 
 from betabo.optimizer import Optimizer
 from betabo.optimizer.callers import Caller
-from betabo.optimizer.loop import PlainSearch, run_search
+from betabo.optimizer.loop import MemorySearch, run_search
 from betabo.optimizer.progress import SearchProgress
 from betabo.optimizer.stopping import Stopping
 
 
-class Strict(PlainSearch):
+class Strict(MemorySearch):
     """Says what was withdrawn, and fails when something cannot be kept."""
 
     def __init__(self, *arguments: Any) -> None:

@@ -427,3 +427,16 @@ def test_control_characters_are_seen_on_the_page() -> None:
     page = build_report(study)
     assert "a␛]52;c;aGk=␇b" in page
     assert "\x1b" not in page
+
+
+def test_a_study_with_parameters_under_a_choice() -> None:
+    def branch(trial: optuna.Trial) -> float:
+        if trial.suggest_categorical("model", ["svm", "tree"]) == "svm":
+            return (trial.suggest_float("C", 0, 1) - 0.3) ** 2
+        return 1 + trial.suggest_int("depth", 1, 9) / 9
+
+    study = optuna.create_study(sampler=optuna.samplers.RandomSampler(seed=0))
+    study.optimize(branch, n_trials=14)
+    page = build_report(study)
+    assert "Parameters that do not exist there have no panel." in page
+    assert "There is no model" not in page

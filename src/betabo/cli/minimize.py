@@ -179,7 +179,7 @@ def minimize(
             logs=logs,
         )
         stopping = as_stopping(timeout, target, stop, plan.directions)
-        opened = open_study(plan, on_warning=warn, confirm=consent(yes))
+        opened = open_study(plan, on_warning=warn, confirm=consent(yes), proposes=False)
     run = StudyRun(plan, opened, workers, ProgressStyle.choose(quiet=quiet, plain=plain), stopping)
     outcome = run.to_the_end()
     if as_json:
@@ -216,7 +216,7 @@ def _config(
     starting_points: int | None,
     objectives: int,
 ) -> Config:
-    from betabo.optimizer import Config
+    from betabo.optimizer.config import Config
     from betabo.studies import StudyError
 
     if acquisition is not None and objectives > 1:

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from enum import Enum
 from types import FrameType
+from typing import TYPE_CHECKING
 
 import optuna
 import typer
@@ -23,7 +24,6 @@ from betabo.cli.studies import best_as_json
 from betabo.cli.summary import print_best, print_bound_hint, print_next
 from betabo.cli.tables import assignments, clock, console, duration, values_text
 from betabo.cli.trials import TrialReader
-from betabo.optimizer.beyond import GainBeyond
 from betabo.optimizer.stopping import Stopping
 from betabo.optuna.best import best_trials
 from betabo.optuna.trials import TrialRecord
@@ -34,6 +34,9 @@ from betabo.studies.database_errors import patience
 from betabo.studies.manage import forget_if_empty
 from betabo.studies.stopping import study_progress
 from betabo.studies.widening import study_gains_beyond
+
+if TYPE_CHECKING:
+    from betabo.optimizer.beyond import GainBeyond
 
 _PAUSE = 0.1  # seconds between two looks at the workers
 _MOST_SHOWN = 8  # parameters of a trial on its line

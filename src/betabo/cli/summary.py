@@ -10,11 +10,11 @@ from rich.console import Console
 from rich.text import Text
 
 from betabo.cli.tables import assignments, number, table, values_text
-from betabo.optimizer.beyond import GainBeyond, describe_gain
 from betabo.optuna.best import best_trials
 from betabo.optuna.trials import TrialRecord
 
 if TYPE_CHECKING:
+    from betabo.optimizer.beyond import GainBeyond
     from betabo.optuna.recommendation import Recommended
 
 _FRONT_LINES = 10  # trials of a front that are listed
@@ -103,6 +103,8 @@ def print_bound_hint(
     wrap = not screen.is_terminal
     screen.print(f"{sides} {verb}: the box may be too small there", style="magenta", soft_wrap=wrap)
     for gain in gains:
+        from betabo.optimizer.beyond import describe_gain
+
         screen.print(f"  {describe_gain(gain)}", style="magenta", soft_wrap=wrap)
     ranges = shlex.join(f"{name}=LOW..HIGH" for name in on_bound)  # whoever made the study chose the names
     screen.print(

@@ -5,22 +5,23 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, fields, replace
-from typing import Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
-from botorch.acquisition.acquisition import AcquisitionFunction
-from gpytorch.kernels import Kernel
-
-from betabo.acquisition.catalogue import ACQUISITIONS, DEFAULT_BETA, AcquisitionContext, BetaSchedule
-from betabo.kernels.catalogue import KERNELS
 from betabo.schema import anything, table
 from betabo.space import Space
 from betabo.space.checks import integer
 from betabo.suggestions import did_you_mean
-from betabo.surrogate.fit import Noise
 
-NoiseChoice: TypeAlias = Noise | Callable[[Any], float]
-KernelChoice: TypeAlias = str | Kernel | Callable[[int], Kernel]
-AcquisitionChoice: TypeAlias = str | Callable[[AcquisitionContext], AcquisitionFunction]
+if TYPE_CHECKING:
+    from botorch.acquisition.acquisition import AcquisitionFunction
+    from gpytorch.kernels import Kernel
+
+    from betabo.acquisition.catalogue import AcquisitionContext, BetaSchedule
+    from betabo.surrogate.fit import Noise
+
+NoiseChoice: TypeAlias = "Noise | Callable[[Any], float]"
+KernelChoice: TypeAlias = "str | Kernel | Callable[[int], Kernel]"
+AcquisitionChoice: TypeAlias = "str | Callable[[AcquisitionContext], AcquisitionFunction]"
 
 
 @dataclass(frozen=True)
@@ -44,7 +45,7 @@ class Config:
 
     kernel: KernelChoice = "beta-additive"
     acquisition: AcquisitionChoice = "log_ei"
-    beta: float | BetaSchedule = DEFAULT_BETA
+    beta: float | BetaSchedule = 4.0
     noise: NoiseChoice = "unknown"
     local_steps: bool | None = None
     starting_points: int | None = None
@@ -53,8 +54,14 @@ class Config:
     duplicate_tolerance: float = 1e-7
 
     def __post_init__(self) -> None:
-        _check_name("kernel", self.kernel, KERNELS)
-        _check_name("acquisition", self.acquisition, ACQUISITIONS)
+        if self.kernel != Config.kernel:  # whose catalogue takes a second to import
+            from betabo.kernels.catalogue import KERNELS
+
+            _check_name("kernel", self.kernel, KERNELS)
+        if self.acquisition != Config.acquisition:
+            from betabo.acquisition.catalogue import ACQUISITIONS
+
+            _check_name("acquisition", self.acquisition, ACQUISITIONS)
         if self.noise not in ("unknown", "none") and not (_is_size(self.noise) or callable(self.noise)):
             raise ValueError(
                 f"noise is {self.noise!r}, expected 'unknown', 'none', a variance >= 0, or a function of a point."

@@ -54,7 +54,7 @@ class Search(Protocol):
         """Let go of what is held; points under way are no longer waited for."""
 
 
-class PlainSearch:
+class MemorySearch:
     """A search that lives as long as this process.
 
     Args:

@@ -8,12 +8,14 @@ import statistics
 import time
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
-from typing import Protocol, TypeAlias
+from typing import TYPE_CHECKING, Protocol, TypeAlias
 
-from betabo.optimizer.remaining import RemainingGain
 from betabo.problem.front import MOST_OBJECTIVES
 from betabo.space.checks import finite_number, integer
 from betabo.suggestions import did_you_mean
+
+if TYPE_CHECKING:
+    from betabo.optimizer.remaining import RemainingGain
 
 _UNITS = {"s": 1.0, "m": 60.0, "min": 60.0, "h": 3600.0, "d": 86400.0}
 _DURATION = re.compile(r"(?:\d+(?:\.\d+)?(?:min|[smhd]))+", re.ASCII)

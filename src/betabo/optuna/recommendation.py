@@ -4,18 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import optuna
 
-from betabo.optimizer.answer import Estimate, answer
 from betabo.optimizer.config import Config
-from betabo.optimizer.noise import SEEN
 from betabo.optuna.attributes import VARIANCE
 from betabo.optuna.best import best_trials, directions_of
-from betabo.optuna.model import known_data
 from betabo.optuna.space import decode
 from betabo.optuna.trials import TrialRecord, read_trials
+
+if TYPE_CHECKING:
+    from betabo.optimizer.answer import Estimate
 
 
 @dataclass(frozen=True)
@@ -57,6 +57,9 @@ def recommend(
         >>> study.optimize(objective, n_trials=40)
         >>> recommend(study).parameters
     """
+    from betabo.optimizer.answer import Estimate, answer
+    from betabo.optuna.model import known_data
+
     config = Config() if config is None else config
     if len(study.directions) > 1:
         raise ValueError(
@@ -115,4 +118,8 @@ def may_be_noisy(trials: Sequence[TrialRecord]) -> bool:
     if any(VARIANCE in trial.notes for trial in complete):
         return True
     fits = [trial.diagnostics["noise"] for trial in complete if "noise" in trial.diagnostics]
-    return bool(fits) and isinstance(fits[-1], int | float) and fits[-1] >= SEEN**2
+    if not fits:
+        return False
+    from betabo.optimizer.noise import SEEN
+
+    return isinstance(fits[-1], int | float) and fits[-1] >= SEEN**2

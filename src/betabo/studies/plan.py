@@ -11,13 +11,13 @@ from pathlib import Path
 from typing import Any
 
 from optuna.exceptions import ExperimentalWarning
+from optuna.samplers import BaseSampler
 from optuna.storages import BaseStorage
 from optuna.study import Study, StudyDirection, create_study
 
-from betabo.optimizer import Config
+from betabo.optimizer.config import Config
 from betabo.optimizer.known import KnownPoint, read_known
 from betabo.optuna.attributes import PLAN
-from betabo.optuna.sampler import BetaSampler
 from betabo.optuna.trials import state_of
 from betabo.problem import DIRECTIONS, VALUE, Problem
 from betabo.space import Space
@@ -133,6 +133,7 @@ def open_study(
     on_warning: Callable[[str], None] | None = None,
     storage: BaseStorage | None = None,
     confirm: Callable[[str], bool] | None = None,
+    proposes: bool = True,
 ) -> Study:
     """Create the study of a plan, or resume it.
 
@@ -145,6 +146,9 @@ def open_study(
         storage: The plan's storage if it is open already.
         confirm: Asked, with a line that says what the stored objective is, before a study goes on with another one
             that somebody else made, or that was made on another machine; None does not ask.
+
+        proposes: Whether the study is to propose points. Otherwise it is spared the plan's sampler, which is slow to
+            import, and has one of Optuna's.
 
     Returns:
         The study, with the sampler of the plan.
@@ -159,11 +163,11 @@ def open_study(
     storage = open_storage(plan.storage, on_trouble=on_warning) if storage is None else storage
     with quiet_optuna():
         described = _described(plan)
-        study = _create(plan, storage)
+        study = _create(plan, storage, proposes)
         if _is_superseded(study, plan):
             on_warning(visible(f"study {plan.study!r} has another space and not one value; it starts anew."))
             storage.delete_study(study._study_id)
-            study = _create(plan, storage)
+            study = _create(plan, storage, proposes)
         stored = stored_plan(study)
         if stored != described:
             _check_directions(plan, study)
@@ -183,13 +187,18 @@ def open_study(
     return study
 
 
-def _create(plan: Plan, storage: BaseStorage) -> Study:
+def _create(plan: Plan, storage: BaseStorage, proposes: bool) -> Study:
     """The study of a plan, made if it is not there."""
+    sampler: BaseSampler | None = None
+    if proposes:
+        from betabo.optuna.sampler import BetaSampler
+
+        sampler = BetaSampler(config=plan.config, search_space=plan.problem.without_results(), seed=plan.seed)
     return create_study(
         study_name=plan.study,
         storage=storage,
         directions=[StudyDirection[direction.upper()] for direction in plan.directions],
-        sampler=BetaSampler(config=plan.config, search_space=plan.problem.without_results(), seed=plan.seed),
+        sampler=sampler,
         load_if_exists=True,
     )
 

@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 from optuna.study import Study
 
 from betabo.optimizer.config import Config
-from betabo.optimizer.remaining import RemainingGain, remaining_gain
 from betabo.optimizer.stopping import Progress, StopChoice, Stopping
 from betabo.optuna.best import directions_of, losses_of
-from betabo.optuna.model import known_data
 from betabo.optuna.trials import TrialRecord, read_trials
 from betabo.problem.front import hypervolumes, reference_point
 from betabo.studies.errors import StudyError
 from betabo.studies.plan import Plan
+
+if TYPE_CHECKING:
+    from betabo.optimizer.remaining import RemainingGain
 
 
 def as_stopping(
@@ -63,6 +65,9 @@ def study_remaining_gain(study: Study, config: Config | None = None, seed: int =
     Raises:
         ValueError: There are several objectives, or too few trials for a model.
     """
+    from betabo.optimizer.remaining import remaining_gain
+    from betabo.optuna.model import known_data
+
     if len(directions_of(study)) > 1:
         raise ValueError(f"study {study.study_name!r} has {len(study.directions)} objectives, expected one.")
     config = Config() if config is None else config

@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from optuna.study import Study
 
-from betabo.optimizer.beyond import GainBeyond, gains_beyond
 from betabo.optimizer.config import Config
 from betabo.optuna.attributes import PLAN
 from betabo.optuna.best import best_trials, directions_of
-from betabo.optuna.model import known_data
 from betabo.optuna.space import decode
 from betabo.optuna.trials import read_trials
 from betabo.space import Fixed, Space
@@ -22,6 +20,9 @@ from betabo.studies.errors import StudyError
 from betabo.studies.manage import check_idle
 from betabo.studies.storage import DEFAULT_STORAGE, load_study
 from betabo.studies.stored_plan import stored_plan, study_problem
+
+if TYPE_CHECKING:
+    from betabo.optimizer.beyond import GainBeyond
 
 
 def move_box(name: str, ranges: Mapping[str, RangeLike], url: str = DEFAULT_STORAGE) -> tuple[Space, int]:
@@ -77,6 +78,9 @@ def study_gains_beyond(
     Raises:
         ValueError: There are several objectives, or too few trials for a model.
     """
+    from betabo.optimizer.beyond import gains_beyond
+    from betabo.optuna.model import known_data
+
     directions = directions_of(study)
     if len(directions) > 1:
         raise ValueError(f"study {study.study_name!r} has {len(directions)} objectives, expected one.")

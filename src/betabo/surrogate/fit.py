@@ -14,11 +14,10 @@ from gpytorch.kernels import Kernel
 from scipy.optimize import minimize as scipy_minimize
 from torch import Tensor
 
-from betabo.schema import listing, number, record, table
 from betabo.surrogate.gp import GaussianProcess, cholesky, covariance_matrix
 from betabo.surrogate.likelihood import USUAL_NOISE, Likelihood, Noise, NoisePrior
 
-__all__ = ["STATE_SCHEMA", "FitReport", "FitState", "Noise", "NoisePrior", "covariance_factor", "fit_gp"]
+__all__ = ["FitReport", "FitState", "Noise", "NoisePrior", "covariance_factor", "fit_gp"]
 
 _MOST_POINTS = 300  # of which the likelihood is computed; the posterior uses all
 # Pairs of points times coordinates, of which an evaluation of the likelihood takes about 15 ns each: so many at most;
@@ -26,9 +25,6 @@ _MOST_POINTS = 300  # of which the likelihood is computed; the posterior uses al
 _MOST_WORK, _WORK_OF_A_FIT, _WORK_OF_A_START = 3e6, 3.6e7, 5e5
 _FEWEST_ITERATIONS = 8
 _TOLERANCE = 1e-6  # relative change of the objective at which a fit has converged
-
-STATE_SCHEMA = record({"parameters": table(listing(number())), "noise": number(0)})
-"""What a stored `FitState` has to be."""
 
 
 @dataclass(frozen=True)
