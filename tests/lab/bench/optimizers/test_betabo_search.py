@@ -2,8 +2,8 @@ from __future__ import annotations
 
 import numpy as np
 
+from betabo import minimize
 from betabo.lab.bench.optimizers import make_adapter
-from betabo.optimizer import minimize
 
 BOUNDS = [(-5.0, 10.0), (0.0, 15.0)]
 STARTS = np.array([[0.0, 1.0], [9.5, 14.0], [-5.0, 15.0], [3.0, 3.0]])
