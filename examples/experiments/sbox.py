@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from pathlib import Path
 
+import numpy as np
 import pandas as pd
 
 from betabo.lab.bench.peers_runs import read_packed
@@ -28,6 +29,7 @@ NAMES = {
     "random": "random points",
 }
 WORTH_NAMING = 1.5  # times the other's regret, from which a lost group is listed
+SHORT = ("optuna-gp", "turbo")  # were run for 15 d evaluations, so betabo's first 15 d are compared with theirs
 
 
 def lost(ranks: pd.DataFrame) -> list[str]:
@@ -41,9 +43,9 @@ def lost(ranks: pd.DataFrame) -> list[str]:
     return lines
 
 
-def ranked(ranks: pd.DataFrame) -> list[str]:
-    """Mean ranks by number of coordinates and of evaluations."""
-    overall = ranks[ranks["group"] == ALL]
+def ranked(ranks: pd.DataFrame, after: str | None = None) -> list[str]:
+    """Mean ranks by number of coordinates and of evaluations, or after some number of evaluations alone."""
+    overall = ranks[(ranks["group"] == ALL) & ((ranks["after"] == after) | (after is None))]
     table = overall.pivot_table(index="optimizer", columns=["dims", "after"], values="rank")
     table = table[sorted(table.columns, key=_column)].loc[table.mean(axis=1).sort_values().index]
     best = table.min()
@@ -80,10 +82,30 @@ def short(pairs: pd.DataFrame) -> str:
 def tables() -> dict[str, list[str]]:
     """The lines of each table, by what it shows, and the sentence."""
     runs = read_packed(RUNS)
-    ranks, pairs = ranking(compared(runs)[0]), pairwise(runs)
+    is_short = runs["optimizer"].isin(SHORT)
+    own = runs[runs["optimizer"] == SUBJECT]
+    ranks = ranking(compared(runs[~is_short])[0])
+    pairs = pd.concat([pairwise(runs[~is_short]), pairwise(pd.concat([_cut(own), runs[is_short]]))], ignore_index=True)
     for frame in (ranks, pairs):
         frame["dims"] = frame["suite"].str.rsplit("-", n=1).str[1].astype(int)
-    return {"lost": lost(ranks), "ranked": ranked(ranks), "against": against(pairs), "short": [short(pairs)]}
+    return {
+        "lost": lost(ranks),
+        "ranked": ranked(ranks),
+        "brief": ranked(ranks, "15 d"),
+        "against": against(pairs),
+        "short": [short(pairs)],
+    }
+
+
+def _cut(runs: pd.DataFrame) -> pd.DataFrame:
+    """The runs as they were after 15 d evaluations."""
+    budget = 15 * runs["dims"]
+    kept = [np.searchsorted(at, end, side="right") for at, end in zip(runs["evaluation"], budget, strict=True)]
+    return runs.assign(
+        budget=budget,
+        evaluation=[at[:count] for at, count in zip(runs["evaluation"], kept, strict=True)],
+        regret=[regret[:count] for regret, count in zip(runs["regret"], kept, strict=True)],
+    )
 
 
 def _enumerated(parts: Iterable[str]) -> str:

@@ -101,3 +101,25 @@ def test_all_ways_at_a_size_have_about_that_size(results: ModuleType) -> None:
     ours = rows[rows["way"].isin([results.OURS, results.OURS_NOW])]
     assert (ours["reached"] > ours["size"] - 0.005).all()
     assert rows[rows["way"].str.contains("trained")]["steps"].eq(200).all()
+
+
+def test_the_front_page_says_what_the_table_says() -> None:
+    root = Path(__file__).parents[3]
+    page = (root / "docs" / "compression.md").read_text(encoding="utf-8")
+    table = page[page.index("| original | 1 |") :]
+
+    def row(way: str, size: str) -> list[str]:
+        line = re.search(rf"^\| \**{way}\** \| {size} \|(.*)\|$", table, re.MULTILINE)
+        assert line is not None
+        return [cell.split("±")[0].strip(" *") for cell in line[1].split("|")]
+
+    whole, ours, sparse, eight = (
+        row("original", "1"),
+        row("ours", "0.3"),
+        row("LoSparse", "0.3"),
+        row("eight bits", "1"),
+    )
+    readme = (root / "README.md").read_text(encoding="utf-8").replace("\n", " ")
+    assert f"{ours[0]} of {whole[0]} points on SST-2 and {ours[2]} of {whole[2]} on SQuADShifts" in readme
+    assert f"LoSparse keeps {sparse[0]} and {sparse[2]} with the same, short training" in readme
+    assert f"bytes and keep {eight[0]} and {eight[2]}" in readme
