@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from itertools import permutations
 from typing import Any
 
 from optuna.trial import FrozenTrial, TrialState, create_trial
@@ -59,6 +60,45 @@ def test_of_two_repetitions_the_first_may_run() -> None:
     )
     assert books.may_run(1, total=5)
     assert not books.may_run(2, total=5)
+
+
+def test_of_two_repetitions_that_were_interrupted_the_first_is_owed() -> None:
+    trials = [trial(0, "COMPLETE"), trial(5, "FAIL", interrupted="died")]
+    trials += [trial(number, "FAIL", interrupted="died", retry_of=5) for number in (7, 8)]
+    for order in permutations(trials):
+        assert [t.number for t in Ledger(order).owed] == [7]
+    assert not Ledger([*trials, trial(9, "COMPLETE", retry_of=7)]).owed
+    withdrawn = [*trials[:2], trial(7, "FAIL", withdrawn="the objective is broken", retry_of=5), trials[3]]
+    assert [t.number for t in Ledger(withdrawn).owed] == [8]
+    both = [*withdrawn[:3], trial(8, "FAIL", withdrawn="its worker died", retry_of=5)]
+    assert [t.number for t in Ledger(both).owed] == [5]
+
+
+def test_what_repeats_a_second_repetition_neither_runs_nor_is_owed() -> None:
+    trials = [trial(5, "FAIL", interrupted="died")]
+    trials += [trial(number, "FAIL", interrupted="died", retry_of=5) for number in (7, 8)]
+    running = Ledger([*trials, *(trial(9 + n, "RUNNING", worker=ME, retry_of=7 + n) for n in (0, 1))])
+    assert [running.may_run(number, total=5) for number in (9, 10)] == [True, False]
+    assert [running.is_spare(t) for t in running.trials] == [False, False, True, False, True]
+    died = [trial(9 + n, "FAIL", interrupted="died", retry_of=7 + n) for n in (0, 1)]
+    assert [t.number for t in Ledger([*trials, *died]).owed] == [9]
+
+
+def test_what_repeats_a_withdrawn_repetition_neither_runs_nor_is_owed() -> None:
+    trials = [trial(5, "FAIL", interrupted="died"), trial(7, "FAIL", withdrawn="enough", retry_of=5)]
+    running = Ledger([*trials, trial(9, "RUNNING", worker=ME, retry_of=7)])
+    assert not running.may_run(9, total=5)
+    assert [t.number for t in running.owed] == [5]
+    died = [*trials, trial(9, "FAIL", interrupted="died", retry_of=7)]
+    assert [t.number for t in Ledger(died).owed] == [5]
+
+
+def test_a_trial_in_the_queue_is_owed_once_when_two_that_ran_it_died() -> None:
+    died = [trial(number, "FAIL", interrupted="died", retry_of=0) for number in (1, 2)]
+    for queued in (trial(0, "WAITING"), trial(0, "FAIL", withdrawn="another trial runs it")):
+        books = Ledger([queued, *died])
+        assert [t.number for t in books.owed] == [1]
+        assert books.lines == 1
 
 
 def test_a_new_trial_may_run_while_fewer_lines_began_before_it() -> None:

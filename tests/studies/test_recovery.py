@@ -8,11 +8,11 @@ import pytest
 from optuna.distributions import FloatDistribution
 from optuna.trial import TrialState, create_trial
 
-from betabo.optuna.attributes import HEARTBEAT, INTERRUPTED, WORKER
+from betabo.optuna.attributes import HEARTBEAT, INTERRUPTED, RETRY_OF, WORKER
 from betabo.optuna.workers import this_worker
 from betabo.studies import Plan, open_storage, open_study, run_worker
 from betabo.studies.ledger import Ledger, state_of
-from betabo.studies.recovery import GRACE_PERIOD, HEARTBEAT_INTERVAL, Recovery
+from betabo.studies.recovery import GRACE_PERIOD, HEARTBEAT_INTERVAL, Recovery, close_trial
 
 MakePlan = Callable[..., Plan]
 
@@ -38,8 +38,11 @@ def clock(monkeypatch: pytest.MonkeyPatch) -> Callable[[float], None]:
     return advance
 
 
-def start_trial(study: optuna.Study, worker: dict[str, Any] | None, complete: bool = True) -> None:
+def start_trial(
+    study: optuna.Study, worker: dict[str, Any] | None, complete: bool = True, retry_of: int | None = None
+) -> None:
     notes = {} if worker is None else {WORKER: worker, HEARTBEAT: 0}
+    notes |= {} if retry_of is None else {RETRY_OF: retry_of}
     names = ["x", "y"] if complete else ["x"]
     study.add_trial(
         create_trial(
@@ -118,6 +121,30 @@ def test_a_trial_of_a_dead_worker_is_repeated_with_the_same_parameters(plan: Pla
     assert books.finished == 3
     assert books.trials[1].params == {"x": 0.5, "y": 0.5}
     assert books.trials[1].state == TrialState.COMPLETE
+
+
+def test_of_two_repetitions_whose_workers_died_one_is_repeated(plan: Plan) -> None:
+    study = open_study(plan)
+    start_trial(study, DEAD)
+    Recovery(study).recover()
+    start_trial(study, DEAD, retry_of=0)
+    start_trial(study, DEAD, retry_of=0)
+    assert Recovery(study).recover() == [(1, "its worker died"), (2, "its worker died before it began")]
+    assert [state_of(trial) for trial in study.trials] == ["interrupted", "interrupted", "withdrawn"]
+    run_worker(plan)
+    complete = [trial for trial in study.trials if trial.state == TrialState.COMPLETE]
+    assert [trial.system_attrs.get(RETRY_OF) for trial in complete] == [1, None, None]
+    assert [trial.params == {"x": 0.5, "y": 0.5} for trial in complete] == [True, False, False]
+
+
+def test_a_study_in_which_both_repetitions_were_closed_as_interrupted_runs_the_point_once(plan: Plan) -> None:
+    study = open_study(plan)
+    for retry_of in (None, 0, 0):
+        start_trial(study, DEAD, retry_of=retry_of)
+        close_trial(study, len(study.trials) - 1, INTERRUPTED, "its worker died")
+    run_worker(plan)
+    complete = [trial for trial in study.trials if trial.state == TrialState.COMPLETE]
+    assert [trial.params == {"x": 0.5, "y": 0.5} for trial in complete] == [True, False, False]
 
 
 def test_workers_show_that_they_live(plan: Plan, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -6,6 +6,9 @@ numbers are given out by the database one at a time, so every worker comes to th
 accepted never exceed the total, however many workers there are. A trial that somebody put into the queue is run the
 same way, as a new trial in its place, because that is one step of the database and taking it over would be two.
 
+Two workers may open a repetition of the same trial at once. The one with the lower number goes on with the line; the
+other is *spare*: it is never run, and never repeated, even if both workers die before either of them looks.
+
 What is written into a trial is written before its state becomes final, in an order that leaves nothing in doubt when
 the writer dies in between.
 """
@@ -28,14 +31,22 @@ class Ledger:
         self._states = {trial.number: state_of(trial) for trial in self.trials}
         self._by_number = {trial.number: trial for trial in self.trials}
         self._retries: dict[int, int] = {}
-        for trial in self.trials:
+        self._spare: set[int] = set()
+        for number, trial in self._by_number.items():
             repeated = trial.system_attrs.get(RETRY_OF)
-            if repeated is not None and self._states[trial.number] != "withdrawn":
-                self._retries.setdefault(repeated, trial.number)
+            if repeated is None:
+                continue
+            is_idle = self._states[number] == "withdrawn" or repeated in self._spare
+            if is_idle or self._retries.setdefault(repeated, number) != number:
+                self._spare.add(number)
 
     def state(self, trial: FrozenTrial) -> State:
         """What became of a trial."""
         return self._states[trial.number]
+
+    def is_spare(self, trial: FrozenTrial) -> bool:
+        """Whether a trial is a repetition that its line does without: withdrawn, not the first, or of such a one."""
+        return trial.number in self._spare
 
     @property
     def finished(self) -> int:
@@ -60,6 +71,7 @@ class Ledger:
             if self.state(trial) in ("interrupted", "waiting")
             and trial.state != TrialState.RUNNING
             and trial.number not in self._retries
+            and not self.is_spare(trial)
         ]
 
     @property
@@ -78,12 +90,12 @@ class Ledger:
         return [trial for trial in self.trials if self.state(trial) == "waiting"]
 
     def may_run(self, number: int, total: int) -> bool:
-        """Whether a trial is needed in a study of `total` trials, and is not the second repetition of another."""
-        repeated = self._by_number[number].system_attrs.get(RETRY_OF)
-        if repeated is None:
+        """Whether a trial is needed in a study of `total` trials, and is not spare."""
+        trial = self._by_number[number]
+        if RETRY_OF not in trial.system_attrs:
             return self._lines_before(number) < total
-        earlier = sum(trial.number < number for trial in self.running)
-        return self._retries.get(repeated) == number and self.finished + earlier < total
+        earlier = sum(other.number < number for other in self.running)
+        return not self.is_spare(trial) and self.finished + earlier < total
 
     def _lines_before(self, number: int) -> int:
         """Number of lines that began before trial `number`."""

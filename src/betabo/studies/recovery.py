@@ -49,7 +49,8 @@ class Recovery:
         """Close the trials of dead workers.
 
         Args:
-            explanation: What happened to the worker of a trial that had its parameters.
+            explanation: What happened to the worker of a trial that had its parameters. A repetition has them before
+                it may run, so that a spare one, see `Ledger`, is withdrawn all the same.
             ledger: The study's trials, if they were read a moment ago.
 
         Returns:
@@ -60,7 +61,7 @@ class Recovery:
         for trial in ledger.running:
             if self._is_dead(trial):
                 key, why = WITHDRAWN, "its worker died before it began"
-                if _has_parameters(trial, self._study):
+                if _has_parameters(trial, self._study) and not ledger.is_spare(trial):
                     key, why = INTERRUPTED, explanation
                 if close_trial(self._study, trial.number, key, why):
                     closed.append((trial.number, why))
