@@ -24,13 +24,11 @@ demo: setup  ## tune a scikit-learn model, stored in SQLite, with a report at th
 test: lint  ## lint, type-check and test
 	$(BIN)/python -m pytest -n 2
 
-# Slow tests that need no package beyond those of development, but for PostgreSQL's, and no browser.
-PROMISES := tests/studies/test_kills.py tests/studies/test_runner.py tests/studies/test_postgres.py \
-	tests/cli/test_hostile_studies.py tests/cli/test_terminal.py tests/cli/test_compress.py \
+# Slow tests that need no package beyond those of development, nor a server or a browser.
+PROMISES := tests/studies/test_kills.py tests/studies/test_runner.py tests/cli/test_hostile_studies.py \
 	tests/optimizer/test_damaged_searches.py tests/optuna/test_public_suite.py
 
-test-promises: setup  ## the slow tests of what a study promises: killed workers, PostgreSQL, damaged studies and files
-	-$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt pgserver  # or they are skipped
+test-promises: setup  ## the slow tests of what a study promises: killed workers, damaged studies and files
 	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n 2 --dist loadfile -m slow $(PROMISES)
 
 test-slow: setup  ## what takes long: Optuna's tests of samplers, kill tests, PostgreSQL, Ray, Ax, a browser
