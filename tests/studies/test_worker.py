@@ -80,7 +80,7 @@ def test_the_model_takes_over_after_the_starting_points(make_plan: MakePlan) -> 
     plan = make_plan(trials=7, config=Config(starting_points=5))
     run_worker(plan)
     rows = trial_rows(load_study("test", plan.storage))
-    assert [row["origin"] for row in rows] == ["start"] * 5 + ["model", "local"]
+    assert [row["origin"] for row in rows] == ["start"] * 5 + ["local", "model"]
     assert rows[-1]["fit"] is not None
 
 
