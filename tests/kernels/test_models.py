@@ -57,6 +57,7 @@ def kernels(dims: int) -> dict[str, Kernel]:
     }
 
 
+@pytest.mark.filterwarnings("ignore:Optimization failed")  # a line search gave up at a kink; BoTorch begins again
 @pytest.mark.parametrize("name", kernels(1))
 @pytest.mark.parametrize("dims", [1, 6, 60])
 def test_fits_predicts_and_drives_an_acquisition(dims: int, name: str) -> None:
