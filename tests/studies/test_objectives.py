@@ -39,7 +39,7 @@ def test_a_wrong_description_is_refused(data: dict[str, Any]) -> None:
 @pytest.mark.parametrize("module", ["this", "betabo.lab", "os.path"])
 def test_nothing_that_is_named_in_a_description_is_imported(module: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delitem(sys.modules, module, raising=False)
-    with pytest.raises(StudyError, match=f"type is '{module}:X', expected one of 'function', 'command', 'python', 'betabo"):
+    with pytest.raises(StudyError, match=f"type is '{module}:X', expected one of 'function', 'command', 'python',"):
         objective_from_json({"type": f"{module}:X"})
     assert module not in sys.modules
     assert (
