@@ -43,6 +43,24 @@ def test_published_problems_are_those_of_the_kept_searches(conditional: ModuleTy
     assert losses == sorted(losses, reverse=True)
 
 
+def test_the_table_of_real_models_is_that_of_the_kept_searches(conditional: ModuleType) -> None:
+    runs = conditional.read(EXAMPLES.parent / "docs" / "results" / "conditional-models.csv")
+    rows = rows_of("models of")
+    assert {f"models-{name}" for name, *_ in rows} == {problem for problem, _, _ in runs}
+    worse = 0
+    for name, *cells in rows:
+        last = {
+            method: [runs[f"models-{name}", method, seed][-1] for seed in range(3)]
+            for method in ("betabo", "tpe-groups")
+        }
+        pairs = list(zip(*last.values(), strict=True))
+        counts = [sum(ours < theirs for ours, theirs in pairs), sum(ours > theirs for ours, theirs in pairs)]
+        assert cells == [*map(str, counts), *(f"{sum(values) / 3:.4f}" for values in last.values())]
+        worse += counts[1]
+    faq = (EXAMPLES.parent / "docs" / "faq.md").read_text(encoding="utf-8")
+    assert f"behind it in {worse} of 9 searches among real models" in faq
+
+
 def test_seeds_are_paired(conditional: ModuleType) -> None:
     runs = conditional.read()
     seeds = {
