@@ -15,6 +15,7 @@ CROSS_CUTTING = {
     "cli/test_terminal.py": "the command as a whole, in a terminal of its own",
     "compress/tasks/test_public_data.py": "all tasks on real data sets",
     "examples/test_measured_scale.py": "what `benchmarks/scale.py` measured, and its table",
+    "examples/test_measured_step.py": "what `benchmarks/step.py` measured, and its table",
     "kernels/test_cuda.py": "all kernels on a GPU",
     "kernels/test_models.py": "all kernels in models of BoTorch",
     "lab/bench/optimizers/test_conformance.py": "what every optimizer has to do",
